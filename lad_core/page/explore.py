@@ -1,0 +1,289 @@
+"""The tab "Explore": what happens when a visitor does something. The page computes nothing itself."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from lad_core.case import MAX_IMAGES, MIN_IMAGES, Case, parse_order
+from lad_core.images import open_image
+from lad_core.page import analysis
+from lad_core.page.analysis import Knobs
+from lad_core.page.html import View, notice, status
+from lad_core.page.layout import Layout, layer_choices, order_text
+from lad_core.page.models import EMBEDDED, Models
+from lad_core.page.state import Session
+from lad_core.saved_cases import load_case
+from lad_core.scenes.deal import deal
+
+QUICK = {"show_progress": "hidden", "api_visibility": "private"}
+REDRAWS = {**QUICK, "queue": False, "trigger_mode": "always_last"}
+ASKS_MODEL = {**QUICK, "concurrency_id": "model", "concurrency_limit": 1}
+
+
+class Explore:
+    """The tab's events, each named for what the visitor does. Holds what all visitors share, and nobody's state."""
+
+    def __init__(self, models: Models, first: Session, folder: Path, titles: Mapping[str, str]):
+        """``folder`` holds the saved cases, ``titles`` names them by file stem; ``first`` has been asked already."""
+        self.models, self.folder = models, folder
+        model = models.get(first.model)
+        knobs = Knobs.of(model.settings, model.n_layers)
+        shown = analysis.screen(models, first, knobs)
+        self.at = Layout(first, shown, self._message(first), knobs, model.n_layers, models.names, titles)
+        self._connect()
+
+    def _connect(self) -> None:
+        at = self.at
+        case = [at.state, at.query, *at.knobs]
+        everything = [at.state, at.query, at.order, at.message, at.stop, *at.seat_buttons, *at.screen]
+
+        def on(trigger: Callable, change: Callable[..., Session], *more: Any) -> Any:
+            """``change(session, *more)`` gives the session that is asked about and shown."""
+            return trigger(
+                self._event(partial(self.change, change)), [*case, *more], everything, **ASKS_MODEL
+            )
+
+        on(at.shuffle.click, shuffle_seats)
+        on(at.rotate.click, lambda session: session.with_order(session.case.rotated(1).order))
+        on(at.reverse.click, lambda session: session.with_order(session.case.reversed().order))
+        on(at.restore.click, lambda session: session.with_order(range(session.case.n)))
+        on(at.left.click, lambda session: session.move_selected(-1))
+        on(at.right.click, lambda session: session.move_selected(1))
+        on(at.mark.click, lambda session: session.mark_selected())
+        on(at.leave_open.click, lambda session: session.with_target(None))
+        on(at.order.submit, set_order, at.order)
+        on(at.naming.input, lambda session, naming: session.with_identifiers(naming), at.naming)
+
+        dealt = [at.n, at.setting, at.seed]
+        for trigger in (at.deal_seed.click, at.seed.submit):
+            trigger(self._event(self.deal_case), [*case, *dealt], everything, **ASKS_MODEL)
+        next_seed = at.deal_next.click(lambda seed: int(seed or 0) + 1, at.seed, at.seed, **REDRAWS)
+        next_seed.then(self._event(self.deal_case), [*case, *dealt], everything, **ASKS_MODEL)
+        at.example.input(
+            self._event(self.open_example), [*case, at.example], [*everything, at.naming], **ASKS_MODEL
+        )
+        for trigger in (at.files.upload, at.files.delete, at.files.clear):
+            trigger(self._event(self.seat_pictures), [*case, at.files], everything, **ASKS_MODEL)
+        at.model.input(
+            self._event(self.choose_model), [*case, at.model], [*everything, *at.knobs], **ASKS_MODEL
+        )
+
+        running = [
+            trigger(self._steps(self.ask_again), case, everything, **ASKS_MODEL)
+            for trigger in (at.run.click, at.query.submit)
+        ]
+        running.append(
+            at.rotations.click(self._steps(self.try_every_rotation), case, everything, **ASKS_MODEL)
+        )
+        at.stop.click(self._event(self.stop), case, everything, cancels=running, **QUICK)
+
+        at.seats.seat_select(self.select_seat, case, [at.state, at.seats, *at.seat_buttons], **REDRAWS)
+        at.seats.seat_move(self.move_picture, case, everything, **ASKS_MODEL)
+        seen = [at.state, *at.knobs]
+        for knob in (at.temperature, at.top_k, at.first_layer, at.last_layer, at.variant, at.purified):
+            knob.input(self._event(self.redraw), seen, [at.message, *at.screen], **REDRAWS)
+        for knob in (at.heat, at.heat_layer):
+            knob.input(self.redraw_seats, seen, at.seats, **REDRAWS)
+        back = at.reset.click(self.models_own_settings, at.state, at.knobs, **REDRAWS)
+        back.then(self._event(self.redraw), seen, [at.message, *at.screen], **REDRAWS)
+
+    # ---- what a visitor does: with the case ----
+
+    def change(self, change: Callable[..., Session], session: Session, query: str, *values: Any) -> dict:
+        """Change the session, ask a fast model at once, show the outcome."""
+        knobs, more = self._split(values)
+        return self._show(self._ask_if_fast(change(session.with_query(query), *more)), knobs)
+
+    def deal_case(self, session: Session, query: str, *values: Any) -> dict:
+        """Deal a case from the embedded model's world; whatever was written as query gives way to its caption."""
+        knobs, (n, setting, seed) = self._split(values)
+        if seed is None or seed < 0:
+            raise ValueError("The seed must be a whole number from 0 up.")
+        dealt = session.with_case(deal(int(n), setting, int(seed)))
+        return self._show(self._ask_if_fast(dealt), knobs)
+
+    def open_example(self, session: Session, query: str, *values: Any) -> dict:
+        knobs, (stem,) = self._split(values)
+        opened = open_saved(self.folder, stem, session.model)
+        return {**self._show(self._ask_if_fast(opened), knobs), self.at.naming: opened.identifiers}
+
+    def seat_pictures(self, session: Session, query: str, *values: Any) -> dict:
+        """Seat what was uploaded. The model is asked when the visitor says so: the query may be about to change."""
+        knobs, (paths,) = self._split(values)
+        paths = paths or []
+        if not MIN_IMAGES <= len(paths) <= MAX_IMAGES:
+            raise ValueError(
+                f"{MIN_IMAGES} to {MAX_IMAGES} pictures make a case, and {len(paths)} {'is' if len(paths) == 1 else 'are'} "
+                "here: add or remove some. Until then the last case stays."
+            )
+        pictures = tuple(open_image(path) for path in paths)
+        seated = session.with_case(Case(query=query, images=pictures))
+        return self._show(
+            seated, knobs, "Your pictures are seated. Write what to look for, then press Run.", "info"
+        )
+
+    def choose_model(self, session: Session, query: str, *values: Any) -> dict:
+        """Another model answers, with its own settings."""
+        knobs, (name,) = self._split(values)
+        model = self.models.get(name)
+        knobs = Knobs.of(model.settings, model.n_layers)
+        shown = self._show(self._ask_if_fast(session.with_query(query).with_model(name)), knobs)
+        return {**shown, **self._knob_updates(knobs, model.n_layers)}
+
+    def ask_again(self, session: Session, query: str, *values: Any) -> Iterator[dict]:
+        """Run: the query as it is written now, the seats as they are now."""
+        knobs, _ = self._split(values)
+        session = session.with_query(query)
+        yield {self.at.stop: gr.update(interactive=True)}
+        yield self._show(self._ask(session), knobs)
+
+    def try_every_rotation(self, session: Session, query: str, *values: Any) -> Iterator[dict]:
+        """Run all N rotations one after the other, so that each picture visits each seat; ends where it began."""
+        knobs, _ = self._split(values)
+        session = session.with_query(query)
+        n = session.case.n
+        for step in range(1, n + 1):
+            session = self._ask(session.with_order(session.case.rotated(1).order))
+            text = f"Rotation {step} of {n}."
+            if step < n:
+                yield {**self._show(session, knobs, text, "info"), self.at.stop: gr.update(interactive=True)}
+        yield self._show(session, knobs)
+
+    def stop(self, session: Session, query: str, *values: Any) -> dict:
+        knobs, _ = self._split(values)
+        return self._show(session, knobs, "Stopped. What had been run so far is listed.", "info")
+
+    # ---- what a visitor does: with a seat ----
+
+    def select_seat(self, event: gr.EventData, session: Session, query: str, *values: Any) -> dict:
+        """A click on a picture selects its seat, a second one lets go of it."""
+        at, session = self.at, session.select(int(event.seat))
+        knobs = Knobs(*values)
+        view = View(session, analysis.result(self.models, session, session.run, knobs))
+        return {at.state: session, at.seats: analysis.seats(view, knobs), **self._seat_buttons(session)}
+
+    def move_picture(self, event: gr.EventData, session: Session, query: str, *values: Any) -> dict:
+        """A picture dragged to another seat."""
+        moved = lambda session: session.with_order(session.case.moved(int(event.seat), int(event.to)).order)  # noqa: E731
+        return self._event(partial(self.change, moved))(session, query, *values)
+
+    # ---- what a visitor does: with the sliders ----
+
+    def redraw(self, session: Session, *values: Any) -> dict:
+        """Sliders: from the observation alone, with no call to the model."""
+        at = self.at
+        screen = analysis.screen(self.models, session, Knobs(*values))
+        return {at.message: self._message(session), **dict(zip(at.screen, screen, strict=True))}
+
+    def redraw_seats(self, session: Session, *values: Any) -> str:
+        knobs = Knobs(*values)
+        return analysis.seats(View(session, analysis.result(self.models, session, session.run, knobs)), knobs)
+
+    def models_own_settings(self, session: Session) -> dict:
+        model = self.models.get(session.model)
+        return self._knob_updates(Knobs.of(model.settings, model.n_layers), model.n_layers)
+
+    # ---- inner ----
+
+    def _ask(self, session: Session) -> Session:
+        model = self.models.get(session.model)
+        return session.observed(model.observe(session.case, identifiers=session.identifiers))
+
+    def _ask_if_fast(self, session: Session) -> Session:
+        """A fast model answers at once; a slow one when it is told to."""
+        return self._ask(session) if session.model in EMBEDDED and session.run is None else session
+
+    def _split(self, values: tuple) -> tuple[Knobs, tuple]:
+        count = len(self.at.knobs)
+        return Knobs(*values[:count]), values[count:]
+
+    def _show(self, session: Session, knobs: Knobs, text: str = "", tone: str = "warning") -> dict:
+        """Everything that depends on the session."""
+        at = self.at
+        return {
+            at.state: session,
+            at.query: session.case.query,
+            at.order: order_text(session),
+            at.message: self._message(session, text, tone),
+            at.stop: gr.update(interactive=False),
+            **self._seat_buttons(session),
+            **dict(zip(at.screen, analysis.screen(self.models, session, knobs), strict=True)),
+        }
+
+    def _seat_buttons(self, session: Session) -> dict:
+        return dict.fromkeys(self.at.seat_buttons, gr.update(interactive=session.selected is not None))
+
+    def _message(self, session: Session, text: str = "", tone: str = "warning") -> str:
+        said = notice(text, tone) + notice(self._about_words(session))
+        return said or status(View(session, session.run and session.run.observation))
+
+    def _about_words(self, session: Session) -> str:
+        """Names the words of the query that the model does not know."""
+        unknown = self.models.get(session.model).unknown_words(session.case.query)
+        if not unknown:
+            return ""
+        quoted = ", ".join(f"“{word}”" for word in unknown)
+        return f"{session.model} does not know {quoted}: it reads the query as if {'it' if len(unknown) == 1 else 'they'} said nothing."
+
+    def _knob_updates(self, knobs: Knobs, n_layers: int) -> dict:
+        at = self.at
+        return {
+            at.temperature: knobs.temperature,
+            at.top_k: gr.update(value=knobs.top_k, maximum=n_layers),
+            at.first_layer: gr.update(value=knobs.first_layer, maximum=n_layers),
+            at.last_layer: gr.update(value=knobs.last_layer, maximum=n_layers),
+            at.variant: knobs.variant,
+            at.purified: 1,
+            at.heat_layer: gr.update(value=0, choices=layer_choices(n_layers)),
+            at.heat: knobs.heat,
+        }
+
+    def _event(self, event: Callable[..., dict]) -> Callable[..., dict]:
+        """An event that says in one sentence what can't be done, beside what was entered; nothing else changes."""
+
+        @wraps(event)
+        def safe(*values: Any) -> dict:
+            try:
+                return event(*values)
+            except ValueError as error:
+                return self._refuse(error)
+
+        return safe
+
+    def _steps(self, event: Callable[..., Iterator[dict]]) -> Callable[..., Iterator[dict]]:
+        """The same for an event that shows its steps."""
+
+        @wraps(event)
+        def safe(*values: Any) -> Iterator[dict]:
+            try:
+                yield from event(*values)
+            except ValueError as error:
+                yield self._refuse(error)
+
+        return safe
+
+    def _refuse(self, error: ValueError) -> dict:
+        gr.Warning(str(error), title="That can't be done")
+        return {self.at.message: notice(str(error)), self.at.stop: gr.update(interactive=False)}
+
+
+def shuffle_seats(session: Session) -> Session:
+    """Another order than the present one."""
+    shuffled = session.case.shuffled(random.randrange(2**31)).order
+    return session.with_order(shuffled if shuffled != session.case.order else session.case.rotated(1).order)
+
+
+def set_order(session: Session, text: str) -> Session:
+    return session.with_order(parse_order(text, session.case.n))
+
+
+def open_saved(folder: Path, stem: str, model: str) -> Session:
+    """A session around a saved case of a folder."""
+    saved = load_case(folder / f"{stem}.json")
+    return Session.of(saved.case, model, saved.identifiers)
