@@ -1,8 +1,8 @@
-"""A session and the knobs -> everything that is shown. No model is called here: a slider redraws from this alone."""
+"""A session and the knobs -> all that is shown. No model is called here: a slider redraws from this alone."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import plotly.graph_objects as go
@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 from lad_core import figures
 from lad_core.debias import Debiased, Settings, debias
 from lad_core.page import html
-from lad_core.page.html import Result, View
 from lad_core.page.models import Models
 from lad_core.page.state import Run, Session
+from lad_core.page.view import Result, View
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,15 @@ def result(models: Models, session: Session, run: Run | None, knobs: Knobs) -> R
 def screen(models: Models, session: Session, knobs: Knobs) -> Screen:
     """All that is shown of a session."""
     view = View(session, result(models, session, session.run, knobs))
-    past = [(run, result(models, session, run, knobs)) for run in session.runs]
+    past = [
+        View(replace(session, case=run.case), result(models, session, run, knobs)) for run in session.runs
+    ]
     return Screen(
         html.verdict(view),
         seats(view, knobs),
         html.card(view, "raw"),
         html.card(view, "debiased"),
-        html.history(session, past),
+        html.history(past),
         *_figures(view.result, knobs),
     )
 

@@ -14,10 +14,11 @@ from lad_core.case import MAX_IMAGES, MIN_IMAGES, Case, parse_order
 from lad_core.images import open_image
 from lad_core.page import analysis
 from lad_core.page.analysis import Knobs
-from lad_core.page.html import View, notice, status
+from lad_core.page.html import notice, status
 from lad_core.page.layout import Layout, layer_choices, order_text
 from lad_core.page.models import EMBEDDED, Models
 from lad_core.page.state import Session
+from lad_core.page.view import View
 from lad_core.saved_cases import load_case
 from lad_core.scenes.deal import deal
 
@@ -27,11 +28,11 @@ ASKS_MODEL = {**QUICK, "concurrency_id": "model", "concurrency_limit": 1}
 
 
 class Explore:
-    """The tab's events, each named for what the visitor does. Holds what all visitors share, and nobody's state."""
+    """The tab's events, each named for what the visitor does. Holds what all share, and nobody's state."""
 
     def __init__(self, models: Models, first: Session, folder: Path, titles: Mapping[str, str]):
-        """``folder`` holds the saved cases, ``titles`` names them by file stem; ``first`` has been asked already."""
-        self.models, self.folder = models, folder
+        """``folder`` holds the saved cases, ``titles`` names them by stem; ``first`` has been asked already."""
+        self.models, self.folder, self.titles = models, folder, titles
         model = models.get(first.model)
         knobs = Knobs.of(model.settings, model.n_layers)
         shown = analysis.screen(models, first, knobs)
@@ -41,7 +42,16 @@ class Explore:
     def _connect(self) -> None:
         at = self.at
         case = [at.state, at.query, *at.knobs]
-        everything = [at.state, at.query, at.order, at.message, at.stop, *at.seat_buttons, *at.screen]
+        everything = [
+            at.state,
+            at.query,
+            at.example,
+            at.order,
+            at.message,
+            at.stop,
+            *at.seat_buttons,
+            *at.screen,
+        ]
 
         def on(trigger: Callable, change: Callable[..., Session], *more: Any) -> Any:
             """``change(session, *more)`` gives the session that is asked about and shown."""
@@ -81,7 +91,9 @@ class Explore:
         running.append(
             at.rotations.click(self._steps(self.try_every_rotation), case, everything, **ASKS_MODEL)
         )
-        at.stop.click(self._event(self.stop), case, everything, cancels=running, **QUICK)
+        # Two steps, for what the cancelled run still sends must not come after the answer to "Stop".
+        stopped = at.stop.click(None, cancels=running, **QUICK)
+        stopped.then(self._event(self.stop), case, everything, **QUICK)
 
         at.seats.seat_select(self.select_seat, case, [at.state, at.seats, *at.seat_buttons], **REDRAWS)
         at.seats.seat_move(self.move_picture, case, everything, **ASKS_MODEL)
@@ -101,7 +113,7 @@ class Explore:
         return self._show(self._ask_if_fast(change(session.with_query(query), *more)), knobs)
 
     def deal_case(self, session: Session, query: str, *values: Any) -> dict:
-        """Deal a case from the embedded model's world; whatever was written as query gives way to its caption."""
+        """Deal a case from the embedded model's world; what was written as query gives way to its caption."""
         knobs, (n, setting, seed) = self._split(values)
         if seed is None or seed < 0:
             raise ValueError("The seed must be a whole number from 0 up.")
@@ -114,16 +126,16 @@ class Explore:
         return {**self._show(self._ask_if_fast(opened), knobs), self.at.naming: opened.identifiers}
 
     def seat_pictures(self, session: Session, query: str, *values: Any) -> dict:
-        """Seat what was uploaded. The model is asked when the visitor says so: the query may be about to change."""
+        """Seat what was uploaded. The model is asked when the visitor says so: the query may change first."""
         knobs, (paths,) = self._split(values)
-        paths = paths or []
-        if not MIN_IMAGES <= len(paths) <= MAX_IMAGES:
+        count = len(paths or ())
+        if not MIN_IMAGES <= count <= MAX_IMAGES:
             raise ValueError(
-                f"{MIN_IMAGES} to {MAX_IMAGES} pictures make a case, and {len(paths)} {'is' if len(paths) == 1 else 'are'} "
-                "here: add or remove some. Until then the last case stays."
+                f"A case has {MIN_IMAGES} to {MAX_IMAGES} pictures, and there {'is' if count == 1 else 'are'} "
+                f"{count or 'none'} here: add or remove some; the last case stays until then."
             )
         pictures = tuple(open_image(path) for path in paths)
-        seated = session.with_case(Case(query=query, images=pictures))
+        seated = session.with_case(Case(query=query.strip() or session.case.query, images=pictures))
         return self._show(
             seated, knobs, "Your pictures are seated. Write what to look for, then press Run.", "info"
         )
@@ -144,7 +156,7 @@ class Explore:
         yield self._show(self._ask(session), knobs)
 
     def try_every_rotation(self, session: Session, query: str, *values: Any) -> Iterator[dict]:
-        """Run all N rotations one after the other, so that each picture visits each seat; ends where it began."""
+        """Run all N rotations in turn, so that each picture visits each seat; ends where it began."""
         knobs, _ = self._split(values)
         session = session.with_query(query)
         n = session.case.n
@@ -209,6 +221,7 @@ class Explore:
         return {
             at.state: session,
             at.query: session.case.query,
+            at.example: session.case.id if session.case.id in self.titles else None,
             at.order: order_text(session),
             at.message: self._message(session, text, tone),
             at.stop: gr.update(interactive=False),
@@ -221,7 +234,7 @@ class Explore:
 
     def _message(self, session: Session, text: str = "", tone: str = "warning") -> str:
         said = notice(text, tone) + notice(self._about_words(session))
-        return said or status(View(session, session.run and session.run.observation))
+        return said or status(session)
 
     def _about_words(self, session: Session) -> str:
         """Names the words of the query that the model does not know."""
@@ -229,7 +242,7 @@ class Explore:
         if not unknown:
             return ""
         quoted = ", ".join(f"“{word}”" for word in unknown)
-        return f"{session.model} does not know {quoted}: it reads the query as if {'it' if len(unknown) == 1 else 'they'} said nothing."
+        return f"{session.model} does not know {quoted}: its word list is that of the drawn scenes."
 
     def _knob_updates(self, knobs: Knobs, n_layers: int) -> dict:
         at = self.at
@@ -245,7 +258,7 @@ class Explore:
         }
 
     def _event(self, event: Callable[..., dict]) -> Callable[..., dict]:
-        """An event that says in one sentence what can't be done, beside what was entered; nothing else changes."""
+        """An event that says in one sentence what can't be done; what was entered stays as it is."""
 
         @wraps(event)
         def safe(*values: Any) -> dict:
@@ -269,7 +282,7 @@ class Explore:
         return safe
 
     def _refuse(self, error: ValueError) -> dict:
-        gr.Warning(str(error), title="That can't be done")
+        gr.Warning(str(error))
         return {self.at.message: notice(str(error)), self.at.stop: gr.update(interactive=False)}
 
 

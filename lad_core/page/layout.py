@@ -35,7 +35,7 @@ class Layout:
         self._new_case(first, models)
         self._evidence(shown, knobs, n_layers)
         with gr.Accordion("How it works", open=False, elem_id="how"):
-            gr.Markdown(words.METHOD)
+            _html(words.METHOD, elem_id="method")
 
     @property
     def knobs(self) -> list:
@@ -151,7 +151,7 @@ class Layout:
                             getattr(shown, name), show_label=False, container=False, elem_id=f"figure-{name}"
                         )
                         self.plots.append(plot)
-                        _html(words.FIGURES[name])
+                        _html(words.explanation(name))
 
 
 def order_text(session: Session) -> str:

@@ -35,7 +35,7 @@ class Models:
             return self._load(name)
 
     def calibration(self, name: str, n: int, identifiers: str, variant: str) -> Calibration | None:
-        """What ships with the model for ``n`` seats so named, estimated in this variant; None if nothing does."""
+        """What ships with the model for ``n`` seats so named, in this variant; None if nothing does."""
         return self._calibration(name, n, identifiers, variant)
 
     def _read_calibration(self, name: str, n: int, identifiers: str, variant: str) -> Calibration | None:

@@ -28,8 +28,8 @@ class Run:
 class Session:
     """The case, how its seats are named, which model answers, and its runs so far (the latest last).
 
-    ``runs`` all have the same query, pictures, model and identifiers; they differ by order. ``selected`` is the
-    seat that "move left" and its like act on.
+    ``runs`` all have the same query, pictures, model and identifiers; they differ by order. ``selected`` is
+    the seat that "move left" and its like act on.
     """
 
     case: Case
