@@ -11,7 +11,7 @@ from lad_core.prompts import identifiers
 
 
 def verdict(debiased: Debiased, case: Case) -> str:
-    """``"Looks at image 3 (π = 0.91) but says 7 (0.62). Debiased: 3."``, then the right answer if it is known.
+    """``"Looks at image 3 (π = 0.91) but says 7 (0.62). Debiased: 3."``, and the right answer if known.
 
     Images go by the names of their seats, as the model was given them.
     """
