@@ -12,8 +12,8 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from lad_core.debias import Debiased
-from lad_core.observation import Observation
+from lad_core.debias import Debiased, strength
+from lad_core.observation import Observation, log_softmax
 from lad_core.verdict import seat_names
 
 RAW, DEBIASED, TARGET, LOOKS, PRIOR = "#D55E00", "#0072B2", "#009E73", "#E69F00", "#8A8F98"
@@ -39,12 +39,12 @@ def subtraction(debiased: Debiased) -> go.Figure:
     In the released variant the rows are its scores, the mixed bias and their difference.
     """
     prior = debiased.log_prior
-    if debiased.released_scores is None:
+    if debiased.settings.variant != "released":
         values = (debiased.observation.log_probs, prior, debiased.log_p_vis)
         names = ("log P<sub>obs</sub>", "log P<sub>prior</sub>", "log P<sub>vis</sub>")
         note = "in nats, normalised"
     else:
-        values = (debiased.released_scores + prior, prior, debiased.released_scores)
+        values = (debiased.observation.scores, prior, debiased.scores)
         names, note = ("score", "π · B", "difference"), "as the released code scores"
     rows = np.stack(values)  # (3, N)
     # One axis for all three, so that they can be subtracted by eye.
@@ -101,7 +101,7 @@ def attention(result: Debiased | Observation) -> go.Figure:
 def prior(debiased: Debiased) -> go.Figure:
     """The estimated dynamic prior (Eq. 13) beside what the model answered, as probabilities by seat."""
     seats = seat_names(debiased.observation)
-    observed, expected = np.exp(debiased.observation.log_probs), softmax(debiased.log_prior)
+    observed, expected = np.exp(debiased.observation.log_probs), np.exp(log_softmax(debiased.log_prior))
     figure = go.Figure()
     figure.add_bar(
         x=seats, y=expected, name="P<sub>prior</sub>, habit", marker_color=PRIOR, **_numbers(expected)
@@ -109,7 +109,7 @@ def prior(debiased: Debiased) -> go.Figure:
     figure.add_bar(x=seats, y=observed, name="P<sub>obs</sub>, said", marker_color=RAW, **_numbers(observed))
     _unit_axes(figure, "probability")
     equation = "P<sub>prior</sub>(j) = Σ<sub>k</sub> π<sub>k</sub> P<sub>bias</sub>(j | k)"
-    if debiased.released_scores is not None:
+    if debiased.settings.variant == "released":
         equation = "released code: softmax of Σ<sub>k</sub> π<sub>k</sub> B(k, j)"
     return _styled(figure, "What habit alone would answer", equation)
 
@@ -146,7 +146,7 @@ def layers(result: Debiased | Observation, purified: bool = True) -> go.Figure:
         col=1,
     )
     figure.add_bar(
-        x=observation.attention.sum(1),
+        x=strength(observation.attention),
         y=rows,
         orientation="h",
         marker_color=[LOOKS if layer in selected else PRIOR for layer in range(len(rows))],
@@ -209,12 +209,6 @@ def heatmaps(
     maps = [m.mean(0) * m[0].size for m in maps]  # a picture with more patches has less attention on each
     top = max(float(m.max()) for m in maps)
     return tuple(m / top if top > 0 else m for m in maps)
-
-
-def softmax(values: np.ndarray) -> np.ndarray:
-    """(N,) log-weights -> (N,) probabilities."""
-    weights = np.exp(values - values.max())
-    return weights / weights.sum()
 
 
 def _share(values: np.ndarray) -> np.ndarray:

@@ -31,7 +31,7 @@ class Explore:
     """The tab's events, each named for what the visitor does. Holds what all share, and nobody's state."""
 
     def __init__(self, models: Models, first: Session, folder: Path, titles: Mapping[str, str]):
-        """``folder`` holds the saved cases, ``titles`` names them by stem; ``first`` has been asked already."""
+        """``folder`` holds saved cases, ``titles`` names them by stem; ``first`` has been asked already."""
         self.models, self.folder, self.titles = models, folder, titles
         model = models.get(first.model)
         knobs = Knobs.of(model.settings, model.n_layers)
@@ -126,13 +126,13 @@ class Explore:
         return {**self._show(self._ask_if_fast(opened), knobs), self.at.naming: opened.identifiers}
 
     def seat_pictures(self, session: Session, query: str, *values: Any) -> dict:
-        """Seat what was uploaded. The model is asked when the visitor says so: the query may change first."""
+        """Seat what was uploaded. The model is asked on Run: the query may change first."""
         knobs, (paths,) = self._split(values)
-        count = len(paths or ())
+        count = len(paths or ())  # a cleared list is None
         if not MIN_IMAGES <= count <= MAX_IMAGES:
             raise ValueError(
-                f"A case has {MIN_IMAGES} to {MAX_IMAGES} pictures, and there {'is' if count == 1 else 'are'} "
-                f"{count or 'none'} here: add or remove some; the last case stays until then."
+                f"A case has {MIN_IMAGES} to {MAX_IMAGES} pictures and here {'is' if count == 1 else 'are'} "
+                f"{count or 'none'}: add or remove some; the last case stays until then."
             )
         pictures = tuple(open_image(path) for path in paths)
         seated = session.with_case(Case(query=query.strip() or session.case.query, images=pictures))

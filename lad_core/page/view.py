@@ -8,8 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lad_core.debias import Debiased
-from lad_core.figures import softmax
-from lad_core.observation import Observation
+from lad_core.observation import Observation, log_softmax
 from lad_core.page.state import Session
 from lad_core.prompts import identifiers
 
@@ -66,7 +65,7 @@ class View:
         else:
             found += [
                 Measure("looks", "looks", self.debiased.posterior, self.debiased.looked_at),
-                Measure("habit", "prior", softmax(self.debiased.log_prior)),
+                Measure("habit", "prior", np.exp(log_softmax(self.debiased.log_prior))),
                 Measure("debiased", "debiased", np.exp(self.debiased.log_p_vis), self.debiased.prediction),
             ]
         return {measure.kind: measure for measure in found}
