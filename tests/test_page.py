@@ -83,31 +83,23 @@ def test_the_same_question_keeps_the_list():
 
 
 def test_the_selection_stays_on_its_picture():
-    now = session().select(1).with_order((2, 3, 1, 0))
-    assert now.selected == 2
-    assert now.select(2).selected is None
+    view = View(session().with_order((2, 3, 1, 0)), selected=1)
+    assert re.findall(r"aria-pressed='(\w+)'", html.seats(view)) == ["false", "false", "true", "false"]
 
 
-def test_moving_the_selected_picture_stops_at_the_ends():
-    now = session().select(0).move_selected(-1)
+def test_moving_a_picture_stops_at_the_ends():
+    now = session().with_moved(0, -1)
     assert now.case.order == (0, 1, 2, 3)
-    assert now.move_selected(1).move_selected(1).case.order == (1, 2, 0, 3)
+    assert now.with_moved(0, 1).with_moved(0, 1).case.order == (1, 2, 0, 3)
 
 
-@pytest.mark.parametrize("act", [lambda s: s.move_selected(1), lambda s: s.mark_selected()])
-def test_acting_on_no_selection_says_what_to_do(act):
+def test_acting_on_no_selection_says_what_to_do():
     with pytest.raises(ValueError, match="Choose a picture first"):
-        act(session())
-
-
-@pytest.mark.parametrize("seat", [-1, 4])
-def test_selecting_a_seat_that_is_not_there(seat):
-    with pytest.raises(ValueError, match="1 to 4"):
-        session().select(seat)
+        session().with_moved(None, 1)
 
 
 def test_marking_the_right_picture_reaches_the_past_runs():
-    now = session().observed(make(4).observation).with_order((3, 2, 1, 0)).select(1).mark_selected()
+    now = session().observed(make(4).observation).with_order((3, 2, 1, 0)).with_target(2)
     assert now.case.target == 2
     assert now.runs[0].case.target_seat == 2
 
@@ -197,7 +189,8 @@ def test_seats_name_their_pictures_picks_and_numbers():
         assert flags.index(True) == view.pick(kind)
         assert sum(flags) == 1
         numbers = [
-            re.search(rf"class='word'>{flag}</span>.*?class='value'>([\d.]+)", cell, re.S).group(1) for cell in cells
+            re.search(rf"class='word'>{flag}</span>.*?class='value'>([\d.]+)", cell, re.S).group(1)
+            for cell in cells
         ]
         assert numbers == [f"{value:.2f}" for value in view.measures[kind].values]
 

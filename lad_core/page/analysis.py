@@ -17,7 +17,7 @@ from lad_core.page.view import Result, View
 
 @dataclass(frozen=True)
 class Knobs:
-    """What the sliders and choices say. Layers are counted from 1, as on the page."""
+    """What the visitor has set, apart from the case. Layers are counted from 1, as on the page."""
 
     top_k: int
     temperature: float
@@ -27,6 +27,7 @@ class Knobs:
     purified: bool = True
     heat_layer: int | None = None  # None: the selected layers
     heat: float = 0.6  # 0..1, how dark the unseen parts of a picture get
+    selected: int | None = None  # the image that "move left" and its like act on
 
     @classmethod
     def of(cls, settings: Settings, n_layers: int) -> Knobs:
@@ -62,19 +63,24 @@ def result(models: Models, session: Session, run: Run | None, knobs: Knobs) -> R
     return run.observation if calibration is None else debias(run.observation, calibration, knobs.settings)
 
 
+def view(models: Models, session: Session, knobs: Knobs) -> View:
+    """The session with the result of its present order."""
+    return View(session, result(models, session, session.run, knobs), knobs.selected)
+
+
 def screen(models: Models, session: Session, knobs: Knobs) -> Screen:
     """All that is shown of a session."""
-    view = View(session, result(models, session, session.run, knobs))
+    now = view(models, session, knobs)
     past = [
         View(replace(session, case=run.case), result(models, session, run, knobs)) for run in session.runs
     ]
     return Screen(
-        html.verdict(view),
-        seats(view, knobs),
-        html.card(view, "raw"),
-        html.card(view, "debiased"),
+        html.verdict(now),
+        seats(now, knobs),
+        html.card(now, "raw"),
+        html.card(now, "debiased"),
         html.history(past),
-        *_figures(view.result, knobs),
+        *_figures(now.result, knobs),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,7 @@ from lad_core.page.analysis import Knobs
 from lad_core.page.html import notice, status
 from lad_core.page.layout import Layout, layer_choices, order_text
 from lad_core.page.models import EMBEDDED, Models
-from lad_core.page.state import Session
-from lad_core.page.view import View
+from lad_core.page.state import Session, chosen
 from lad_core.saved_cases import load_case
 from lad_core.scenes.deal import deal
 
@@ -52,6 +52,7 @@ class Explore:
             *at.seat_buttons,
             *at.screen,
         ]
+        new_case = [*everything, at.selected]
 
         def on(trigger: Callable, change: Callable[..., Session], *more: Any) -> Any:
             """``change(session, *more)`` gives the session that is asked about and shown."""
@@ -63,26 +64,24 @@ class Explore:
         on(at.rotate.click, lambda session: session.with_order(session.case.rotated(1).order))
         on(at.reverse.click, lambda session: session.with_order(session.case.reversed().order))
         on(at.restore.click, lambda session: session.with_order(range(session.case.n)))
-        on(at.left.click, lambda session: session.move_selected(-1))
-        on(at.right.click, lambda session: session.move_selected(1))
-        on(at.mark.click, lambda session: session.mark_selected())
+        on(at.left.click, lambda session, image: session.with_moved(image, -1), at.selected)
+        on(at.right.click, lambda session, image: session.with_moved(image, 1), at.selected)
+        on(at.mark.click, lambda session, image: session.with_target(chosen(image)), at.selected)
         on(at.leave_open.click, lambda session: session.with_target(None))
         on(at.order.submit, set_order, at.order)
         on(at.naming.input, lambda session, naming: session.with_identifiers(naming), at.naming)
 
         dealt = [at.n, at.setting, at.seed]
         for trigger in (at.deal_seed.click, at.seed.submit):
-            trigger(self._event(self.deal_case), [*case, *dealt], everything, **ASKS_MODEL)
+            trigger(self._event(self.deal_case), [*case, *dealt], new_case, **ASKS_MODEL)
         next_seed = at.deal_next.click(lambda seed: int(seed or 0) + 1, at.seed, at.seed, **REDRAWS)
-        next_seed.then(self._event(self.deal_case), [*case, *dealt], everything, **ASKS_MODEL)
-        at.example.input(
-            self._event(self.open_example), [*case, at.example], [*everything, at.naming], **ASKS_MODEL
-        )
+        next_seed.then(self._event(self.deal_case), [*case, *dealt], new_case, **ASKS_MODEL)
+        opened = [*new_case, at.naming]
+        at.example.input(self._event(self.open_example), [*case, at.example], opened, **ASKS_MODEL)
         for trigger in (at.files.upload, at.files.delete, at.files.clear):
-            trigger(self._event(self.seat_pictures), [*case, at.files], everything, **ASKS_MODEL)
-        at.model.input(
-            self._event(self.choose_model), [*case, at.model], [*everything, *at.knobs], **ASKS_MODEL
-        )
+            trigger(self._event(self.seat_pictures), [*case, at.files], new_case, **ASKS_MODEL)
+        everything_and_knobs = [*everything, *at.knobs]
+        at.model.input(self._event(self.choose_model), [*case, at.model], everything_and_knobs, **ASKS_MODEL)
 
         running = [
             trigger(self._steps(self.ask_again), case, everything, **ASKS_MODEL)
@@ -95,9 +94,9 @@ class Explore:
         stopped = at.stop.click(None, cancels=running, **QUICK)
         stopped.then(self._event(self.stop), case, everything, **QUICK)
 
-        at.seats.seat_select(self.select_seat, case, [at.state, at.seats, *at.seat_buttons], **REDRAWS)
-        at.seats.seat_move(self.move_picture, case, everything, **ASKS_MODEL)
         seen = [at.state, *at.knobs]
+        at.seats.seat_select(self.select_picture, seen, [at.selected, at.seats, *at.seat_buttons], **REDRAWS)
+        at.seats.seat_move(self.move_picture, case, everything, **ASKS_MODEL)
         for knob in (at.temperature, at.top_k, at.first_layer, at.last_layer, at.variant, at.purified):
             knob.input(self._event(self.redraw), seen, [at.message, *at.screen], **REDRAWS)
         for knob in (at.heat, at.heat_layer):
@@ -118,12 +117,12 @@ class Explore:
         if seed is None or seed < 0:
             raise ValueError("The seed must be a whole number from 0 up.")
         dealt = session.with_case(deal(int(n), setting, int(seed)))
-        return self._show(self._ask_if_fast(dealt), knobs)
+        return self._show_new(self._ask_if_fast(dealt), knobs)
 
     def open_example(self, session: Session, query: str, *values: Any) -> dict:
         knobs, (stem,) = self._split(values)
         opened = open_saved(self.folder, stem, session.model)
-        return {**self._show(self._ask_if_fast(opened), knobs), self.at.naming: opened.identifiers}
+        return {**self._show_new(self._ask_if_fast(opened), knobs), self.at.naming: opened.identifiers}
 
     def seat_pictures(self, session: Session, query: str, *values: Any) -> dict:
         """Seat what was uploaded. The model is asked on Run: the query may change first."""
@@ -136,15 +135,14 @@ class Explore:
             )
         pictures = tuple(open_image(path) for path in paths)
         seated = session.with_case(Case(query=query.strip() or session.case.query, images=pictures))
-        return self._show(
-            seated, knobs, "Your pictures are seated. Write what to look for, then press Run.", "info"
-        )
+        said = "Your pictures are seated. Write what to look for, then press Run."
+        return self._show_new(seated, knobs, said, "info")
 
     def choose_model(self, session: Session, query: str, *values: Any) -> dict:
         """Another model answers, with its own settings."""
         knobs, (name,) = self._split(values)
         model = self.models.get(name)
-        knobs = Knobs.of(model.settings, model.n_layers)
+        knobs = replace(Knobs.of(model.settings, model.n_layers), selected=knobs.selected)
         shown = self._show(self._ask_if_fast(session.with_query(query).with_model(name)), knobs)
         return {**shown, **self._knob_updates(knobs, model.n_layers)}
 
@@ -173,16 +171,20 @@ class Explore:
 
     # ---- what a visitor does: with a seat ----
 
-    def select_seat(self, event: gr.EventData, session: Session, query: str, *values: Any) -> dict:
-        """A click on a picture selects its seat, a second one lets go of it."""
-        at, session = self.at, session.select(int(event.seat))
-        knobs = Knobs(*values)
-        view = View(session, analysis.result(self.models, session, session.run, knobs))
-        return {at.state: session, at.seats: analysis.seats(view, knobs), **self._seat_buttons(session)}
+    def select_picture(self, event: gr.EventData, session: Session, *values: Any) -> dict:
+        """A click on a picture selects it, a second one lets go of it."""
+        at, knobs = self.at, Knobs(*values)
+        image = session.case.order[int(event.seat)]
+        selected = None if image == knobs.selected else image
+        seats = self.redraw_seats(session, *values[:-1], selected)
+        return {at.selected: selected, at.seats: seats, **self._seat_buttons(selected)}
 
     def move_picture(self, event: gr.EventData, session: Session, query: str, *values: Any) -> dict:
         """A picture dragged to another seat."""
-        moved = lambda session: session.with_order(session.case.moved(int(event.seat), int(event.to)).order)  # noqa: E731
+
+        def moved(session: Session) -> Session:
+            return session.with_order(session.case.moved(int(event.seat), int(event.to)).order)
+
         return self._event(partial(self.change, moved))(session, query, *values)
 
     # ---- what a visitor does: with the sliders ----
@@ -195,7 +197,7 @@ class Explore:
 
     def redraw_seats(self, session: Session, *values: Any) -> str:
         knobs = Knobs(*values)
-        return analysis.seats(View(session, analysis.result(self.models, session, session.run, knobs)), knobs)
+        return analysis.seats(analysis.view(self.models, session, knobs), knobs)
 
     def models_own_settings(self, session: Session) -> dict:
         model = self.models.get(session.model)
@@ -225,12 +227,16 @@ class Explore:
             at.order: order_text(session),
             at.message: self._message(session, text, tone),
             at.stop: gr.update(interactive=False),
-            **self._seat_buttons(session),
+            **self._seat_buttons(knobs.selected),
             **dict(zip(at.screen, analysis.screen(self.models, session, knobs), strict=True)),
         }
 
-    def _seat_buttons(self, session: Session) -> dict:
-        return dict.fromkeys(self.at.seat_buttons, gr.update(interactive=session.selected is not None))
+    def _show_new(self, session: Session, knobs: Knobs, text: str = "", tone: str = "warning") -> dict:
+        """The same for another case, in which no picture is selected yet."""
+        return {**self._show(session, replace(knobs, selected=None), text, tone), self.at.selected: None}
+
+    def _seat_buttons(self, selected: int | None) -> dict:
+        return dict.fromkeys(self.at.seat_buttons, gr.update(interactive=selected is not None))
 
     def _message(self, session: Session, text: str = "", tone: str = "warning") -> str:
         said = notice(text, tone) + notice(self._about_words(session))

@@ -63,7 +63,7 @@ def seats(view: View, heat: Sequence[np.ndarray] = (), strength: float = 0.0) ->
 
 def _seat(view: View, seat: int, shade: str) -> str:
     picked = [measure for measure in view.measures.values() if measure.pick == seat]
-    right, selected = seat == view.target, seat == view.session.selected
+    right, selected = seat == view.target, view.session.case.order[seat] == view.selected
     facts = ["right answer"] * right + [measure.word for measure in picked] + ["selected"] * selected
     width, height = view.session.case.images[view.session.case.order[seat]].size
     shape = "fit wide" if width >= height else "fit tall"

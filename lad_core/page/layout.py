@@ -28,7 +28,7 @@ class Layout:
         models: Sequence[str],
         titles: Mapping[str, str],
     ):
-        self.state = gr.State(first)
+        self.state, self.selected = gr.State(first), gr.State(None)
         self._finding(first, shown, message, titles)
         self._seat_tools(first, knobs, n_layers)
         self._answers(shown)
@@ -49,6 +49,7 @@ class Layout:
             self.purified,
             self.heat_layer,
             self.heat,
+            self.selected,
         ]
 
     @property
@@ -58,7 +59,7 @@ class Layout:
 
     @property
     def seat_buttons(self) -> list:
-        """What acts on the selected seat."""
+        """What acts on the selected picture."""
         return [self.left, self.right, self.mark]
 
     def _finding(self, first: Session, shown: Screen, message: str, titles: Mapping[str, str]) -> None:

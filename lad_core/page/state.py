@@ -28,15 +28,13 @@ class Run:
 class Session:
     """The case, how its seats are named, which model answers, and its runs so far (the latest last).
 
-    ``runs`` all have the same query, pictures, model and identifiers; they differ by order. ``selected`` is
-    the seat that "move left" and its like act on.
+    ``runs`` all have the same query, pictures, model and identifiers; they differ by order.
     """
 
     case: Case
     model: str
     identifiers: str = "numbers"
     runs: tuple[Run, ...] = ()
-    selected: int | None = None
     thumbnails: tuple[str, ...] = ()  # data URIs, by image
 
     def __deepcopy__(self, memo: dict) -> Session:
@@ -52,18 +50,11 @@ class Session:
         """The run of the order that is seated now, if there is one."""
         return next((run for run in reversed(self.runs) if run.case.order == self.case.order), None)
 
-    def with_case(self, case: Case, identifiers: str | None = None) -> Session:
+    def with_case(self, case: Case) -> Session:
         """Another case, with no runs yet; thumbnails are kept where the pictures are the same."""
-        same = case.images is self.case.images
+        same = case.images == self.case.images
         thumbnails = self.thumbnails if same else tuple(map(thumbnail, case.images))
-        return replace(
-            self,
-            case=case,
-            identifiers=identifiers or self.identifiers,
-            runs=(),
-            selected=None,
-            thumbnails=thumbnails,
-        )
+        return replace(self, case=case, runs=(), thumbnails=thumbnails)
 
     def with_query(self, query: str) -> Session:
         """The same pictures asked for something else; no change if it is the same query."""
@@ -78,41 +69,35 @@ class Session:
         return self if identifiers == self.identifiers else replace(self, identifiers=identifiers, runs=())
 
     def with_order(self, order: Sequence[int]) -> Session:
-        """The pictures in another order; the selection stays on its picture."""
-        case = self.case.with_order(tuple(order))
-        selected = None if self.selected is None else case.seat_of(self.case.order[self.selected])
-        return replace(self, case=case, selected=selected)
+        """The pictures in another order."""
+        return replace(self, case=self.case.with_order(tuple(order)))
+
+    def with_moved(self, image: int | None, by: int) -> Session:
+        """One image moved by so many seats, as far as there are seats."""
+        seat = self.case.seat_of(chosen(image))
+        to = min(max(seat + by, 0), self.case.n - 1)
+        return self.with_order(self.case.moved(seat, to).order)
 
     def with_target(self, image: int | None) -> Session:
         """Another image marked as the right one, in the runs so far as well."""
         runs = tuple(replace(run, case=replace(run.case, target=image)) for run in self.runs)
         return replace(self, case=replace(self.case, target=image), runs=runs)
 
-    def select(self, seat: int) -> Session:
-        """Select a seat, or let go of it if it was selected."""
-        if not 0 <= seat < self.case.n:
-            raise ValueError(f"There is no seat {seat + 1}: choose one from 1 to {self.case.n}.")
-        return replace(self, selected=None if seat == self.selected else seat)
-
-    def mark_selected(self) -> Session:
-        """The selected picture marked as the right one; ValueError if none is selected."""
-        return self.with_target(self.case.order[self._chosen()])
-
-    def move_selected(self, by: int) -> Session:
-        """The selected picture moved by so many seats; ValueError if none is selected."""
-        seat = self._chosen()
-        to = min(max(seat + by, 0), self.case.n - 1)
-        return self.with_order(self.case.moved(seat, to).order)
-
-    def _chosen(self) -> int:
-        if self.selected is None:
-            raise ValueError("Choose a picture first: click it in the row of seats.")
-        return self.selected
-
     def observed(self, observation: Observation) -> Session:
         """The present order has been run; an earlier run of the same order is replaced."""
         earlier = tuple(run for run in self.runs if run.case.order != self.case.order)
         return replace(self, runs=(*earlier, Run(self.case, observation))[-MOST_RUNS:])
+
+
+def chosen(image: int | None) -> int:
+    """The image that a visitor has chosen.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if image is None:
+        raise ValueError("Choose a picture first: click it in the row of seats.")
+    return image
 
 
 def thumbnail(image: Image.Image) -> str:

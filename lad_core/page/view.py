@@ -32,6 +32,7 @@ class View:
 
     session: Session
     result: Result = None
+    selected: int | None = None  # an image
 
     @property
     def debiased(self) -> Debiased | None:
