@@ -26,6 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for command in (explain, deal, calibrate, evaluate, train, models):
         command.add(commands)
     args = parser.parse_args(argv)
+    _quieten()
     try:
         args.run(args)
         sys.stdout.flush()
@@ -38,6 +39,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("stopped", file=sys.stderr)
         return 130
     return 0
+
+
+def _quieten() -> None:
+    """Keep stderr for this program's own lines: no library's warnings, and no bars where no terminal is."""
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    if not sys.stderr.isatty():
+        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
 
 def _sentence(error: Exception) -> str:

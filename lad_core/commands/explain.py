@@ -41,29 +41,28 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     case, identifiers, model_name = read_case(args)
-    own_calibration = Calibration.load(args.calibration) if args.calibration else None
+    calibration = Calibration.load(args.calibration) if args.calibration else None
     from lad_core.models import load_model
 
     model = load_model(model_name)
     settings = shared.settings_of(args, model.settings)
-    unknown = model.unknown_words(case.query)
-    if unknown:
-        shared.warn(f"{model.name} does not know the word{'s' * (len(unknown) > 1)} {', '.join(unknown)}.")
     observation = model.observe(case, identifiers=identifiers)
-    calibration = own_calibration or model.calibration(case.n, identifiers)
-    if calibration is None:
-        shared.warn(
+    calibration = calibration or model.calibration(case.n, identifiers)
+    result = None if calibration is None else debias(observation, calibration, settings)
+    warnings = [f"{model.name} does not know the word {word!r}." for word in model.unknown_words(case.query)]
+    if result is None:
+        warnings.append(
             f"{model.name} has no calibration for {case.n} images named by {identifiers}, so only its raw "
             f"answer is shown: make one with `calibrate --model {model_name} --n {case.n} "
-            f"--identifiers {identifiers}`."
+            f"--identifiers {identifiers}` and give it with --calibration."
         )
-        result = None
     else:
-        result = debias(observation, calibration.with_variant(settings.variant), settings)
-        for warning in result.warnings:
-            shared.warn(warning)
+        warnings += result.warnings
+    for warning in warnings:
+        shared.warn(warning)
     if args.json:
-        shared.print_json(as_json(case, observation, result, model.name, identifiers))
+        found = as_json(case, observation, result)
+        shared.print_json({"model": model.name, "identifiers": identifiers, **found, "warnings": warnings})
     else:
         print(as_text(case, observation, result, args.images))
 
@@ -89,43 +88,28 @@ def read_case(args: argparse.Namespace) -> tuple[Case, str, str]:
     return case, args.identifiers or identifiers, args.model or model
 
 
-def as_json(
-    case: Case, observation: Observation, result: Debiased | None, model: str, identifiers: str
-) -> dict:
-    """Seats and images counted from 1, layers from 0; log-probabilities are natural; by seat all through."""
+def as_json(case: Case, observation: Observation, result: Debiased | None) -> dict:
+    """Seats and images counted from 1, layers from 0; all lists over N are by seat, logarithms natural.
+
+    Without a calibration, everything that needs one is null.
+    """
     said = int(np.argmax(observation.log_probs))
-    found = {
-        "debiased": None,
-        "debiased_image": None,
-        "looked_at": None,
-        "posterior": None,
-        "log_prior": None,
-        "log_p_vis": None,
-        "selected_layers": None,
-        "warnings": [],
-    }
-    if result is not None:
-        found = {
-            "debiased": result.prediction + 1,
-            "debiased_image": case.order[result.prediction] + 1,
-            "looked_at": result.looked_at + 1,
-            "posterior": result.posterior,
-            "log_prior": result.log_prior,
-            "log_p_vis": result.log_p_vis,
-            "selected_layers": result.selected_layers,
-            "warnings": result.warnings,
-        }
+    debiased = result.prediction if result else None
     return {
-        "model": model,
-        "identifiers": identifiers,
         "query": case.query,
         "order": [image + 1 for image in case.order],
         "target_image": None if case.target is None else case.target + 1,
         "verdict": verdict(result, case) if result else raw_verdict(observation, case),
         "vanilla": said + 1,
         "vanilla_image": case.order[said] + 1,
-        **found,
+        "debiased": debiased + 1 if result else None,
+        "debiased_image": case.order[debiased] + 1 if result else None,
+        "looked_at": result.looked_at + 1 if result else None,
         "log_probs": observation.log_probs,
+        "posterior": result.posterior if result else None,
+        "log_prior": result.log_prior if result else None,
+        "log_p_vis": result.log_p_vis if result else None,
+        "selected_layers": result.selected_layers if result else None,
         "attention": observation.attention,
     }
 

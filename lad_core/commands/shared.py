@@ -97,15 +97,28 @@ def parse_layers(text: str) -> range | None:
     """``"4-5"`` -> layers 4 and 5, ``"5"`` -> layer 5, ``"all"`` -> None."""
     if text == "all":
         return None
-    first, _, last = text.partition("-")
-    last = last or first
+    first, dash, last = text.partition("-")
+    last = last if dash else first
     if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
         raise ValueError(f'--layers must be a range such as 4-5, one layer or "all", not {text!r}.')
     return range(int(first), int(last) + 1)
 
 
-def print_json(value: Any) -> None:
-    print(json.dumps(plain(value), ensure_ascii=False, indent=2))
+def print_json(value: dict | list) -> None:
+    print(lay_out(plain(value)))
+
+
+def lay_out(value: Any, depth: int = 0) -> str:
+    """JSON that people can read too: lists of plain numbers and names stay on one line."""
+    pad = "  " * (depth + 1)
+    if isinstance(value, dict):
+        items = [f"{pad}{json.dumps(key)}: {lay_out(item, depth + 1)}" for key, item in value.items()]
+    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        items = [pad + lay_out(item, depth + 1) for item in value]
+    else:
+        return json.dumps(value, ensure_ascii=False)
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    return "\n".join([first, ",\n".join(items), pad[2:] + last])
 
 
 def plain(value: Any) -> Any:
