@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from PIL import Image
 
+from lad_core.images import fit
 from lad_core.scenes.draw import draw
 from lad_core.scenes.processor import IMAGE_SIZE
 from lad_core.scenes.world import Scene, scene_group
 
 GROUP = 12
-
-
-def fit(image, size):
-    return image.resize((size, size), Image.Resampling.BICUBIC)
 
 
 @dataclass(frozen=True, eq=False)

@@ -349,3 +349,13 @@ def train(
         run_stage(stage, recipe, processor, pool, folder, report)
         if stage.name == until:
             return
+
+
+def main_training(work: Path, out: Path, report: Callable[[str], None] = print, seed: int = Recipe.seed) -> None:
+    """Train both embedded models and write them to ``out/scene-vlm`` and ``out/scene-vlm-fair``."""
+    from lad_core.scenes.publish import publish
+
+    train(work, replace(Recipe(), seed=seed), report=report)
+    for stage, name in (("biased", "scene-vlm"), ("fair", "scene-vlm-fair")):
+        state = torch.load(work / f"{stage}.pt", weights_only=True)
+        publish(state["learner"], out / name, report)
