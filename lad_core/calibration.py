@@ -1,7 +1,7 @@
 """Calibration: what a model answers, and where it looks, when the target sits at each seat (Eq. 1-7).
 
-The calibration set holds a few labelled cases, each rotated through all its N seats, so that the target visits
-every seat equally often. A :class:`Calibration` keeps that evidence and the estimates made from it.
+The calibration set holds a few labelled cases, each rotated through all its N seats, so that the target
+visits every seat equally often. A :class:`Calibration` keeps that evidence and the estimates made from it.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Calibration:
         attention: (M, L, N) a_k^(l) of each pass.
         target: (M,) target seat of each pass, from 0.
         scores: (M, N) raw scores of each pass (see ``Observation.scores``).
-        variant: ``"paper"``, ``"released"`` (the released code's arithmetic) or ``"ranked"`` (the paper's, with
-            layers chosen by ``layer_accuracy`` in place of the strength S).
+        variant: ``"paper"``, ``"released"`` (the released code's arithmetic) or ``"ranked"`` (the paper's,
+            with layers chosen by ``layer_accuracy`` in place of the strength S).
         log_p_obs: (N, N) row = target seat, column = answered seat: log of the mean probability (Eq. 1);
             released: mean of the raw scores.
         log_gain: log of the evidence gain, at least 0 (Eq. 4).
@@ -47,7 +47,7 @@ class Calibration:
         layer_accuracy: (L,) share of the passes in which this layer's purified attention alone, log a - log
             prior, is largest at the target.
         layer_margin: (L,) mean over the passes of the log of the softmax of that, at the target.
-        pride_log_prior: (N,) PriDe's prior (see :func:`lad_core.methods.pride_log_prior`).
+        pride_log_prior: (N,) PriDe's prior (see :func:`pride_log_prior`); released: column mean of B.
         warnings: sentences on what is wrong with this calibration.
         setup: what an observation has to share with it.
     """
@@ -126,8 +126,8 @@ class Calibration:
                 variant=content["variant"],
                 setup=Setup(**content["setup"]) if content["setup"] else None,
             )
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"{path} is a damaged calibration file: {error}.") from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} is a damaged calibration file: {error}") from error
 
 
 def estimate_calibration(
@@ -150,7 +150,8 @@ def estimate_calibration(
         setup: what the passes have in common.
 
     Raises:
-        ValueError: shapes or values that do not fit, a seat that the target never visits, unknown ``variant``.
+        ValueError: shapes or values that do not fit, a seat that the target never visits, or an unknown
+            ``variant``; names the argument.
     """
     if variant not in VARIANTS:
         raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, not {variant!r}.")
@@ -158,9 +159,11 @@ def estimate_calibration(
     count, n = log_probs.shape
     attention = check_attention("attention", attention, ndim=3, n=n)
     target = np.asarray(target)
-    scores = log_probs if scores is None else np.asarray(scores, dtype=np.float64)
+    scores = log_probs if scores is None else check_log_probs("scores", scores, ndim=2)
     if len(attention) != count:
-        raise ValueError(f"attention must have one entry for each of the {count} passes, not {len(attention)}.")
+        raise ValueError(
+            f"attention must have one entry for each of the {count} passes, not {len(attention)}."
+        )
     if scores.shape != log_probs.shape:
         raise ValueError(f"scores must have the shape {log_probs.shape}, not {scores.shape}.")
     if target.shape != (count,) or not np.issubdtype(target.dtype, np.integer):
@@ -233,12 +236,19 @@ def pride_log_prior(log_probs: np.ndarray) -> np.ndarray:
     Returns:
         (N,) log-probabilities.
     """
-    return log_softmax(np.maximum(check_log_probs("log_probs", log_probs, ndim=2), np.log(TINY)).mean(axis=0))
+    return log_softmax(_floored(check_log_probs("log_probs", log_probs, ndim=2)).mean(axis=0))
 
 
 def safe_log(values: np.ndarray) -> np.ndarray:
     """Logarithm with zeros replaced by :data:`TINY`."""
     return np.log(np.maximum(values, TINY))
+
+
+def _floored(scores: np.ndarray) -> np.ndarray:
+    """Scores of -inf raised to :data:`TINY` of the pass's best candidate, or to the lowest below that."""
+    finite = np.isfinite(scores)
+    lowest = np.where(finite, scores, np.inf).min(axis=1, keepdims=True)
+    return np.where(finite, scores, np.minimum(lowest, scores.max(axis=1, keepdims=True) + np.log(TINY)))
 
 
 def _paper_bias(log_probs: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
@@ -252,7 +262,7 @@ def _paper_bias(log_probs: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, 
 def _released_bias(scores: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
     """The released code subtracts an "ideal" matrix: b off the diagonal, b + g on it, b = mean - g / N."""
     n = scores.shape[1]
-    scores = np.maximum(scores, np.log(TINY))
+    scores = _floored(scores)
     mean = np.stack([scores[target == seat].mean(axis=0) for seat in range(n)])  # (N, N)
     gain = _largest_margin(mean)
     return mean, gain, mean - (mean.mean() - gain / n) - gain * np.eye(n)

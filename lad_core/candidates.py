@@ -21,17 +21,18 @@ class CandidateTrie:
     """The candidates' token sequences, and the token that ends an answer.
 
     Raises:
-        ValueError: an empty sequence, or two candidates with the same tokens.
+        ValueError: an empty sequence, one that holds the end token, or two with the same tokens.
     """
 
-    sequences: tuple[Prefix, ...]
+    sequences: Sequence[Prefix]
     end: int
 
-    def __init__(self, sequences: Sequence[Sequence[int]], end: int):
-        object.__setattr__(self, "sequences", tuple(tuple(int(t) for t in s) for s in sequences))
-        object.__setattr__(self, "end", int(end))
-        if not all(self.sequences):
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sequences", tuple(tuple(int(t) for t in s) for s in self.sequences))
+        if not self.sequences or not all(self.sequences):
             raise ValueError("sequences must not be empty: an identifier has no token in this tokenizer.")
+        if any(self.end in sequence for sequence in self.sequences):
+            raise ValueError(f"sequences must not hold the end token {self.end}.")
         if len(set(self.sequences)) < len(self.sequences):
             raise ValueError("sequences must differ: this tokenizer gives two identifiers the same tokens.")
 
@@ -47,13 +48,13 @@ class CandidateTrie:
 
     @property
     def prefixes(self) -> tuple[Prefix, ...]:
-        """The beginnings after which there is a choice: whose next-token logits are needed. Shortest first."""
+        """The beginnings after which there is a choice, so that logits are needed. Shortest first."""
         beginnings = {s[:size] for s in self.sequences for size in range(len(s) + 1)}
         choices = (p for p in beginnings if len(self.continuations(p)) > 1)
         return tuple(sorted(choices, key=lambda p: (len(p), p)))
 
     def log_probs(self, logits: Mapping[Prefix, np.ndarray]) -> np.ndarray:
-        """Joint log-probabilities of the candidates, (N,), from the logits (V,) after each of ``prefixes``."""
+        """Joint log-probabilities of the candidates, (N,), from the logits (V,) after each prefix."""
         total = np.zeros(len(self.sequences))
         for prefix in self.prefixes:
             tokens = self.continuations(prefix)

@@ -1,7 +1,7 @@
 """A case: a query, N images, the order in which they are seated, and which one is right.
 
-Seats and images are counted from 0 in code and from 1 for people. ``order[seat]`` is the image that sits there.
-This is the one place that knows how orders compose.
+Seats and images are counted from 0 in code and from 1 for people. ``order[seat]`` is the image that sits
+there. This is the one place that knows how orders compose.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Case:
             raise ValueError("The query is empty; describe in a few words the image to be found.")
         if len(self.query) > MAX_QUERY_CHARACTERS:
             raise ValueError(
-                f"The query has {len(self.query):,} characters; shorten it to {MAX_QUERY_CHARACTERS:,} at most."
+                f"The query has {len(self.query):,} characters; "
+                f"shorten it to {MAX_QUERY_CHARACTERS:,} at most."
             )
         if not MIN_IMAGES <= n <= MAX_IMAGES:
             raise ValueError(f"A case needs {MIN_IMAGES} to {MAX_IMAGES} images; there {_are(n)}.")
@@ -117,10 +118,12 @@ def parse_order(text: str, n: int) -> tuple[int, ...]:
     Raises:
         ValueError: not a permutation of 1 to ``n``.
     """
-    parts = text.replace(",", " ").split()
-    if not all(part.lstrip("-").isdigit() for part in parts):
-        raise ValueError(f'The order must be numbers with commas, such as "2,1,3", not {text!r}.')
-    order = tuple(int(part) - 1 for part in parts)
+    try:
+        order = tuple(int(part) - 1 for part in text.replace(",", " ").split())
+    except ValueError as error:
+        given = text if len(text) < 40 else f"{text[:40]}…"
+        message = f'The order must be numbers with commas, such as "2,1,3", not {given!r}.'
+        raise ValueError(message) from error
     check_order(order, n)
     return order
 

@@ -36,8 +36,9 @@ class Settings:
             if not layers or layers[0] < 0:
                 raise ValueError("layers must name at least one layer, counted from 0.")
             object.__setattr__(self, "layers", layers)
-        if self.top_k < 1:
-            raise ValueError(f"top_k must be at least 1, not {self.top_k}.")
+        if not (self.top_k >= 1 and float(self.top_k).is_integer()):
+            raise ValueError(f"top_k must be a whole number from 1 on, not {self.top_k}.")
+        object.__setattr__(self, "top_k", int(self.top_k))
         if not (np.isfinite(self.temperature) and self.temperature >= 0):
             raise ValueError(f"temperature must be a number from 0 on, not {self.temperature}.")
         if self.variant not in VARIANTS:
@@ -101,11 +102,13 @@ def strength(attention: np.ndarray) -> np.ndarray:
     return attention.sum(axis=1)
 
 
-def select_layers(attention: np.ndarray, settings: Settings, calibration: Calibration | None = None) -> tuple[int, ...]:
+def select_layers(
+    attention: np.ndarray, settings: Settings, calibration: Calibration | None = None
+) -> tuple[int, ...]:
     """The K layers of the range with the largest S (Eq. 9), ascending; ties go to the lower index.
 
-    Variant ``"ranked"``: those that best find the target on the calibration set, by ``layer_accuracy``, then by
-    ``layer_margin``.
+    Variant ``"ranked"``: those that best find the target on the calibration set, by ``layer_accuracy``, then
+    by ``layer_margin``.
 
     Raises:
         ValueError: no layer of the range exists in the model.

@@ -43,8 +43,8 @@ class Observation:
     Attributes:
         log_probs: (N,) log P_obs(c_j | x), joint over each identifier's tokens, normalised here over the N
             candidates (Eq. 15-16). -inf is a probability of zero.
-        attention: (L, N) attention of the last query token on each image's tokens, summed over them, mean over
-            heads (Eq. 6).
+        attention: (L, N) attention of the last query token on each image's tokens, summed over them, mean
+            over heads (Eq. 6).
         scores: (N,) raw first-token logits where each identifier is one token, else the joint
             log-probabilities; what the released code works on. ``log_probs`` if not given.
         patch_attention: per seat (L, h, w); sums to ``attention[:, seat]``.
@@ -54,7 +54,8 @@ class Observation:
         forward_passes: full passes over the prompt.
 
     Raises:
-        ValueError: shapes that do not fit, negative attention, or values that are no numbers; names the argument.
+        ValueError: shapes that do not fit, negative attention, or values that are no numbers; names the
+            argument.
     """
 
     log_probs: np.ndarray
@@ -68,7 +69,7 @@ class Observation:
 
     def __post_init__(self) -> None:
         log_probs = check_log_probs("log_probs", self.log_probs, ndim=1)
-        scores = log_probs if self.scores is None else np.asarray(self.scores, dtype=np.float64)
+        scores = log_probs if self.scores is None else check_log_probs("scores", self.scores, ndim=1)
         if scores.shape != log_probs.shape:
             raise ValueError(f"scores must have the shape {log_probs.shape}, not {scores.shape}.")
         attention = check_attention("attention", self.attention, ndim=2, n=len(log_probs))
@@ -85,7 +86,9 @@ def check_log_probs(name: str, values: np.ndarray, ndim: int) -> np.ndarray:
     """float64 log-probabilities over at least 2 candidates on the last axis, not all of them impossible."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != ndim or array.shape[-1] < 2 or 0 in array.shape:
-        raise ValueError(f"{name} must have {ndim} axes, the last over 2 or more candidates, not {array.shape}.")
+        raise ValueError(
+            f"{name} must have {ndim} axes, the last over 2 or more candidates, not {array.shape}."
+        )
     if np.isnan(array).any() or (array == np.inf).any() or np.isneginf(array).all(axis=-1).any():
         raise ValueError(f"{name} must be numbers below infinity, with at least one candidate possible.")
     return array

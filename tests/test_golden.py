@@ -1,4 +1,4 @@
-"""The method against expected values, to 1e-9: the paper's variant, the released code's, PriDe and the metrics."""
+"""The method against expected values, to 1e-9: both variants, PriDe and the metrics."""
 
 from __future__ import annotations
 
@@ -81,7 +81,10 @@ def test_released_debiasing(golden):
 
 
 def test_pride(golden):
-    near(pride_log_prior(np.array(golden["calibration"]["log_probs"])), golden["calibration"]["pride_log_prior"])
+    near(
+        pride_log_prior(np.array(golden["calibration"]["log_probs"])),
+        golden["calibration"]["pride_log_prior"],
+    )
 
 
 def test_metrics():
