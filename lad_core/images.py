@@ -26,8 +26,8 @@ def open_image(source: str | Path | bytes | BinaryIO | Image.Image) -> Image.Ima
     name = Path(source).name if isinstance(source, str | Path) else "The image"
     try:
         image = Image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=FORMATS)
-    except Image.DecompressionBombError as error:
-        raise ValueError(_too_large(name)) from error
+    except Image.DecompressionBombError as error:  # Pillow's own limit, above ours
+        raise ValueError(_too_large(f"{name} has")) from error
     except FileNotFoundError as error:
         raise ValueError(f"There is no file {source}.") from error
     except (UnidentifiedImageError, IsADirectoryError) as error:
@@ -47,7 +47,7 @@ def fit(image: Image.Image, size: int) -> Image.Image:
 
 def _upright_rgb(image: Image.Image, name: str) -> Image.Image:
     if image.width * image.height > MAX_MEGAPIXELS * 10**6:  # known from the header, before any pixel is read
-        raise ValueError(_too_large(name))
+        raise ValueError(_too_large(f"{name} has {image.width * image.height / 10**6:.0f} megapixels,"))
     try:
         return _on_white(ImageOps.exif_transpose(image))
     except (
@@ -70,8 +70,8 @@ def _on_white(image: Image.Image) -> Image.Image:
     return image.convert("RGB")
 
 
-def _too_large(name: str) -> str:
-    return f"{name} has more than {MAX_MEGAPIXELS} megapixels; make it smaller."
+def _too_large(has: str) -> str:
+    return f"{has} more than the {MAX_MEGAPIXELS} megapixels that are read; make it smaller."
 
 
 def _damaged(name: str) -> str:
