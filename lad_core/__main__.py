@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 from lad_core.commands import calibrate, deal, evaluate, explain, models, train
@@ -44,6 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _quieten() -> None:
     """Keep stderr for this program's own lines: no library's warnings, and no bars where no terminal is."""
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
     if not sys.stderr.isatty():
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 

@@ -256,6 +256,47 @@ def test_explain_without_json_is_for_people(images, model, calibration):
     assert "0001-2.png" in rows[1]
 
 
+# ---- the embedded model ----
+
+
+def test_the_embedded_model_is_explained_with_what_ships_with_it(tmp_path, capsys):
+    assert main(["deal", "--n", "4", "--cases", "1", "--seed", "1", "--out", str(tmp_path)]) == 0
+    case = json.loads((tmp_path / "annotations.json").read_text())[0]
+    images = [str(tmp_path / name) for name in case["image_ids"]]
+    capsys.readouterr()
+    assert (
+        main(["explain", "--query", case["caption"], "--images", *images, "--order", "4,3,2,1", "--json"])
+        == 0
+    )
+    found = json.loads(capsys.readouterr().out)
+    assert (found["model"], found["warnings"]) == ("scene-vlm", [])
+    assert found["debiased_image"] == 5 - found["debiased"]
+    assert np.shape(found["attention"])[1] == len(found["posterior"]) == 4
+
+
+def test_the_embedded_model_is_biased_and_put_right(capsys):
+    arguments = [
+        "--data",
+        "scenes:random",
+        "--n",
+        "8",
+        "--cases",
+        "15",
+        "--orders",
+        "3",
+        "--seed",
+        "7",
+        "--json",
+    ]
+    assert main(["evaluate", *arguments]) == 0
+    found = json.loads(capsys.readouterr().out)
+    accuracy = {result["method"]: result["accuracy"] for result in found["results"]}
+    assert found["calibration"].startswith("shipped with the model")
+    assert accuracy["debiased"] > accuracy["pride"] + 10
+    assert accuracy["debiased"] > accuracy["vanilla"] + 20
+    assert found["divergence"] > 20
+
+
 # ---- models ----
 
 
