@@ -45,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _quieten() -> None:
     """Keep stderr for this program's own lines: no library's warnings, and no bars where no terminal is."""
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
     if not sys.stderr.isatty():

@@ -416,7 +416,8 @@ def test_calibrations_that_do_not_fit(images, model, calibration, tmp_path, caps
         (("evaluate", "--n", "many"), "--n"),
         (("deal", "--n", "13", "--out", "dealt"), "n must be between"),
         (("deal", "--n", "4"), "--out"),
-        (("calibrate", "--n", "4", "--out", "no/such/folder/c.json"), "no folder"),
+        (("calibrate", "--n", "4", "--out", "no/such/folder/c.json"), "--out must be a file"),
+        (("calibrate", "--n", "4", "--out", "."), "--out must be a file"),
     ],
 )
 def test_flags_that_make_no_sense(arguments, says, tmp_path):

@@ -39,8 +39,9 @@ def run(args: argparse.Namespace) -> None:
         cases, source = cases_to_calibrate_on(data, args.cases, args.seed)
     else:
         cases, source = data[:], f"the first {len(data)} cases of {data.name}"
-    if not Path(args.out).resolve().parent.is_dir():
-        raise ValueError(f"There is no folder {Path(args.out).resolve().parent} to write {args.out} to.")
+    out = Path(args.out)
+    if out.is_dir() or not out.resolve().parent.is_dir():
+        raise ValueError(f"--out must be a file in a folder that is there, not {out}.")
     from lad_core.models import load_model
 
     model = load_model(args.model)
