@@ -60,7 +60,9 @@ def test_parse_order():
     assert parse_order("2 1", 2) == (1, 0)
 
 
-@pytest.mark.parametrize("text", ["1,2", "1,2,2", "0,1,2", "1,2,4", "a,b,c", "", "1,-2,3", "1.5,2,3", "²,1,3"])
+@pytest.mark.parametrize(
+    "text", ["1,2", "1,2,2", "0,1,2", "1,2,4", "a,b,c", "", "1,-2,3", "1.5,2,3", "²,1,3"]
+)
 def test_orders_that_are_none(text):
     with pytest.raises(ValueError, match="order must"):
         parse_order(text, 3)

@@ -24,7 +24,12 @@ def huge_png(width: int, height: int) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(b""))
+        + chunk(b"IEND", b"")
+    )
 
 
 RED = Image.new("RGB", (6, 4), (200, 10, 10))
@@ -101,7 +106,7 @@ def test_missing_file(tmp_path):
 
 
 def test_a_folder_is_no_picture(tmp_path):
-    with pytest.raises(ValueError, match="damaged|not a picture"):
+    with pytest.raises(ValueError, match=r"damaged|not a picture"):
         open_image(tmp_path)
 
 

@@ -72,7 +72,10 @@ def test_probabilities_sum_to_one(seed, n, variant, temperature):
 @given(st.integers(0, 9999), st.integers(2, 12), variants, st.floats(-50, 50))
 def test_a_constant_on_the_scores_changes_nothing(seed, n, variant, constant):
     evidence, observed = made(seed, n)
-    moved = evidence | {"log_probs": evidence["log_probs"] + constant, "scores": evidence["scores"] + constant}
+    moved = evidence | {
+        "log_probs": evidence["log_probs"] + constant,
+        "scores": evidence["scores"] + constant,
+    }
     chosen = Settings(variant=variant)
     before = debias(Observation(**observed), estimate_calibration(**evidence), chosen)
     shifted = Observation(observed["log_probs"] + constant, observed["attention"])

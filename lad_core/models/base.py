@@ -85,7 +85,9 @@ class VisionLanguageModel:
         """Rows and columns in which an image's tokens lie."""
         raise NotImplementedError
 
-    def position_inputs(self, input_ids: torch.Tensor, mask: torch.Tensor, encoded: list[list[EncodedImage]]) -> dict:
+    def position_inputs(
+        self, input_ids: torch.Tensor, mask: torch.Tensor, encoded: list[list[EncodedImage]]
+    ) -> dict:
         """Extra inputs of the forward pass over a whole prompt, ``position_ids`` among them if it needs any."""
         return {}
 
@@ -166,13 +168,16 @@ class VisionLanguageModel:
 
     def encode(self, images: Sequence[Image.Image]) -> list[EncodedImage]:
         """Image features, each picture once (bounded cache keyed by content)."""
-        return self.features.get([fit(image, self.image_size) for image in images], self._encode)
+        return self.features.get(images, self._encode)
 
     def _encode(self, images: list[Image.Image]) -> list[EncodedImage]:
-        """Pictures of one size through the processor and the vision part."""
-        inputs = self.processor.image_processor(images=images, return_tensors="pt").to(self.device)
+        """Pictures, brought to one size, through the processor and the vision part."""
+        fitted = [fit(image, self.image_size) for image in images]
+        inputs = self.processor.image_processor(images=fitted, return_tensors="pt").to(self.device)
         pooled = self.image_features(inputs)
-        rows = [{k: v[i : i + 1] for k, v in inputs.items() if k != "pixel_values"} for i in range(len(images))]
+        rows = [
+            {k: v[i : i + 1] for k, v in inputs.items() if k != "pixel_values"} for i in range(len(images))
+        ]
         return [
             EncodedImage(features, self.processor.replace_image_token(row, 0), row)
             for features, row in zip(pooled, rows, strict=True)
@@ -186,10 +191,13 @@ class VisionLanguageModel:
         """Cases of one N in one forward pass (and a short one from its cache for identifiers of several tokens)."""
         clock = _Clock()
         with clock("encode"):
-            encoded = [self.encode(case.seated_images) for case in cases]
-        n = cases[0].n
+            n = cases[0].n
+            flat = self.encode([image for case in cases for image in case.seated_images])
+            encoded = [flat[i : i + n] for i in range(0, len(flat), n)]
         trie = self._trie(n, identifiers)
-        prompts = [self.prompt_ids(case, images, identifiers) for case, images in zip(cases, encoded, strict=True)]
+        prompts = [
+            self.prompt_ids(case, images, identifiers) for case, images in zip(cases, encoded, strict=True)
+        ]
         input_ids, mask = self._left_padded(prompts)
         inputs = {"input_ids": input_ids, "attention_mask": mask}
         inputs |= self.position_inputs(input_ids, mask, encoded)
@@ -252,7 +260,9 @@ class VisionLanguageModel:
 
     def chat_text(self, n_images: int, text: str, answer: str | None = None) -> str:
         """One user turn, images first, in the model's own chat layout, up to the answer or including it."""
-        turns = [{"role": "user", "content": [{"type": "image"}] * n_images + [{"type": "text", "text": text}]}]
+        turns = [
+            {"role": "user", "content": [{"type": "image"}] * n_images + [{"type": "text", "text": text}]}
+        ]
         if answer is not None:
             turns.append({"role": "assistant", "content": [{"type": "text", "text": answer}]})
         return self.processor.apply_chat_template(turns, add_generation_prompt=answer is None, tokenize=False)
@@ -330,7 +340,9 @@ class _Clock:
 def _common_ending(sequences: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The longest run of tokens with which all sequences end, leaving each at least one token."""
     length = 0
-    while length < min(map(len, sequences)) - 1 and len({sequence[-length - 1] for sequence in sequences}) == 1:
+    while (
+        length < min(map(len, sequences)) - 1 and len({sequence[-length - 1] for sequence in sequences}) == 1
+    ):
         length += 1
     return sequences[0][len(sequences[0]) - length :]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,11 +42,12 @@ class FeatureCache:
 
     def get(
         self,
-        images: list[Image.Image],
+        images: Sequence[Image.Image],
         encode: Callable[[list[Image.Image]], list[EncodedImage]],
     ) -> list[EncodedImage]:
         """The encoded ``images``; those not yet known go through ``encode``, each different one once."""
-        keys = [image_key(image) for image in images]
+        key_of = {id(image): image_key(image) for image in {id(i): i for i in images}.values()}
+        keys = [key_of[id(image)] for image in images]
         unknown = {key: image for key, image in zip(keys, images, strict=True) if key not in self._encoded}
         self.misses += len(unknown)
         fresh = dict(zip(unknown, encode(list(unknown.values())), strict=True)) if unknown else {}

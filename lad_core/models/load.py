@@ -46,7 +46,9 @@ def load_model(
             f"{name_or_folder} is of the family {config.model_type!r}; supported are {', '.join(sorted(ADAPTERS))}."
         )
     device = device or _best_device()
-    model = _weights(source, config, str(name_or_folder), dtype or ("auto" if device == "cpu" else torch.bfloat16))
+    model = _weights(
+        source, config, str(name_or_folder), dtype or ("auto" if device == "cpu" else torch.bfloat16)
+    )
     if dtype is None and device == "cpu" and model.num_parameters() < FLOAT32_PARAMETERS:
         model = model.float()
     folder = Path(source)
@@ -81,11 +83,12 @@ def _weights(source: str, config, name: str, dtype: torch.dtype | str) -> transf
             source, config=config, dtype=dtype, attn_implementation=attention
         )
     except (OSError, RuntimeError, ValueError) as error:
-        raise ValueError(f"The weights of {name} could not be loaded: {str(error).splitlines()[0]}") from error
+        raise ValueError(
+            f"The weights of {name} could not be loaded: {str(error).splitlines()[0]}"
+        ) from error
 
 
 def _best_device() -> str:
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"
-

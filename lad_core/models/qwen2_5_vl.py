@@ -18,7 +18,9 @@ class Qwen25VL(VisionLanguageModel):
         merge = self.model.config.vision_config.spatial_merge_size
         return height // merge, width // merge
 
-    def position_inputs(self, input_ids: torch.Tensor, mask: torch.Tensor, encoded: list[list[EncodedImage]]) -> dict:
+    def position_inputs(
+        self, input_ids: torch.Tensor, mask: torch.Tensor, encoded: list[list[EncodedImage]]
+    ) -> dict:
         positions, _ = self.model.model.get_rope_index(
             input_ids,
             (input_ids == self.image_token_id).int(),

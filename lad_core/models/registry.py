@@ -26,9 +26,15 @@ class ModelEntry:
 
 
 MODELS = (
-    ModelEntry("scene-vlm", "qwen2_5_vl", "2.5M", "Apache-2.0", "embedded; a habit planted by training", True),
-    ModelEntry("scene-vlm-fair", "qwen2_5_vl", "2.5M", "Apache-2.0", "embedded; the control without it", True),
-    ModelEntry("Qwen/Qwen2.5-VL-3B-Instruct", "qwen2_5_vl", "3B", "Qwen Research", "the paper's first backbone"),
+    ModelEntry(
+        "scene-vlm", "qwen2_5_vl", "2.5M", "Apache-2.0", "embedded; a habit planted by training", True
+    ),
+    ModelEntry(
+        "scene-vlm-fair", "qwen2_5_vl", "2.5M", "Apache-2.0", "embedded; the control without it", True
+    ),
+    ModelEntry(
+        "Qwen/Qwen2.5-VL-3B-Instruct", "qwen2_5_vl", "3B", "Qwen Research", "the paper's first backbone"
+    ),
     ModelEntry("Qwen/Qwen2.5-VL-7B-Instruct", "qwen2_5_vl", "7B", "Apache-2.0", ""),
 )
 

@@ -35,7 +35,9 @@ BACKGROUNDS: tuple[RGB, ...] = (
 class Pen:
     """Draws one thing in its own coordinates: the centre is (0, 0), the edges are at -1 and 1, y points down."""
 
-    def __init__(self, draw: ImageDraw.ImageDraw, centre: tuple[float, float], radius: float, fill: RGB, edge: RGB):
+    def __init__(
+        self, draw: ImageDraw.ImageDraw, centre: tuple[float, float], radius: float, fill: RGB, edge: RGB
+    ):
         self.draw, self.centre, self.radius, self.fill, self.edge = draw, centre, radius, fill, edge
         self.width = max(1, round(radius * 0.09))
 
@@ -55,7 +57,9 @@ class Pen:
 def _around(n: int, radii: tuple[float, ...], start: float = -90) -> Points:
     """``n`` points around the centre, at the radii in turn."""
     angles = np.deg2rad(start + np.arange(n) * 360 / n)
-    return [(radii[i % len(radii)] * np.cos(a), radii[i % len(radii)] * np.sin(a)) for i, a in enumerate(angles)]
+    return [
+        (radii[i % len(radii)] * np.cos(a), radii[i % len(radii)] * np.sin(a)) for i, a in enumerate(angles)
+    ]
 
 
 def _heart(pen: Pen) -> None:

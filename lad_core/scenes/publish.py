@@ -23,8 +23,13 @@ CHOSEN_ON = (4, 8, 12)
 CASES = 5  # |D_cal|
 
 
-def publish(learner_state: dict[str, torch.Tensor], folder: Path, report: Callable[[str], None]) -> None:
-    """Write the checkpoint (float16), then choose its settings and calibrate it, all on calibration scenes."""
+def publish(
+    learner_state: dict[str, torch.Tensor], folder: Path, report: Callable[[str], None], cases: int = 40
+) -> None:
+    """Write the checkpoint (float16), then choose its settings and calibrate it, all on calibration scenes.
+
+    ``cases`` of each of :data:`CHOSEN_ON` judge the settings.
+    """
     from lad_core.scenes.train import Learner
 
     processor = build_processor()
@@ -35,20 +40,19 @@ def publish(learner_state: dict[str, torch.Tensor], folder: Path, report: Callab
     (folder / SIDECAR).write_text(json.dumps({"image_size": IMAGE_SIZE}) + "\n")
     model = load_model(folder)
     model.name = folder.name
-    settings = choose_settings(model)
+    settings = choose_settings(model, cases)
     report(f"{folder.name}: layers {settings.layers}, K = {settings.top_k}, tau = {settings.temperature}")
     chosen = {"layers": settings.layers, "top_k": settings.top_k, "temperature": settings.temperature}
     (folder / SIDECAR).write_text(json.dumps({"image_size": IMAGE_SIZE, "settings": chosen}, indent=1) + "\n")
     (folder / CALIBRATIONS).mkdir(exist_ok=True)
     for identifiers in FORMATS:
         for n in range(2, 13):
-            cases = calibration_cases(n, CASES)
             path = folder / CALIBRATIONS / f"{identifiers}-{n}.json"
-            calibrate(model, cases, identifiers=identifiers).save(path)
+            calibrate(model, calibration_cases(n, CASES), identifiers=identifiers).save(path)
     report(f"{folder.name}: calibrated for 2 to 12 images, {' and '.join(FORMATS)}")
 
 
-def choose_settings(model: VisionLanguageModel, cases: int = 40) -> Settings:
+def choose_settings(model: VisionLanguageModel, cases: int) -> Settings:
     """The layer range (an upper part of the layers) and K whose debiased answer is right most often.
 
     Judged on calibration scenes that the shipped calibrations do not hold, one random order each.
@@ -64,7 +68,9 @@ def choose_settings(model: VisionLanguageModel, cases: int = 40) -> Settings:
     return best
 
 
-def _trial(model: VisionLanguageModel, n: int, cases: int) -> tuple[Calibration, list[Observation], list[int]]:
+def _trial(
+    model: VisionLanguageModel, n: int, cases: int
+) -> tuple[Calibration, list[Observation], list[int]]:
     dealt = calibration_cases(n, CASES + cases)
     judged = [case.shuffled(i) for i, case in enumerate(dealt[CASES:])]
     calibration = calibrate(model, dealt[:CASES])

@@ -127,7 +127,9 @@ def collate(
     tokens = np.full((len(packs), length), pad)
     depth = np.zeros((len(packs), length), dtype=np.int64)
     mask = np.zeros((len(packs), 1, length, length), dtype=bool)
-    mask[:, 0, np.arange(length), np.arange(length)] = True  # a padding row sees itself, so that no row is empty
+    mask[:, 0, np.arange(length), np.arange(length)] = (
+        True  # a padding row sees itself, so that no row is empty
+    )
     at, wanted, weight, retrieving, answers = [], [], [], [], []
     for row, (p, asked) in enumerate(zip(packs, questions, strict=True)):
         size = len(p.tokens)
@@ -160,9 +162,7 @@ def _distribution(target: NextToken, vocabulary: int) -> np.ndarray:
     return wanted
 
 
-def batches(
-    processor, pool: Pool, recipe: Recipe, stage: Stage, first_step: int = 0
-) -> Iterator[Batch]:
+def batches(processor, pool: Pool, recipe: Recipe, stage: Stage, first_step: int = 0) -> Iterator[Batch]:
     """The batches of a stage, from ``first_step`` on; each step has a random generator of its own."""
     questioner = Questioner(processor)
     vocabulary, pad = len(processor.tokenizer), processor.tokenizer.pad_token_id
@@ -289,8 +289,12 @@ def run_stage(
             return
     elif stage.start:
         learner.load_state_dict(torch.load(folder / f"{stage.start}.pt", weights_only=True)["learner"])
-    trained = learner if stage.vision else nn.ModuleList([learner.model.model.language_model, learner.feature_head])
-    optimizer = torch.optim.AdamW(trained.parameters(), lr=stage.learning_rate, betas=(0.9, 0.98), weight_decay=0.05)
+    trained = (
+        learner if stage.vision else nn.ModuleList([learner.model.model.language_model, learner.feature_head])
+    )
+    optimizer = torch.optim.AdamW(
+        trained.parameters(), lr=stage.learning_rate, betas=(0.9, 0.98), weight_decay=0.05
+    )
     first = 0
     if state is not None:
         optimizer.load_state_dict(state["optimizer"])
@@ -328,7 +332,10 @@ def run_stage(
 
 
 def train(
-    folder: Path, recipe: Recipe | None = None, until: str | None = None, report: Callable[[str], None] = print
+    folder: Path,
+    recipe: Recipe | None = None,
+    until: str | None = None,
+    report: Callable[[str], None] = print,
 ) -> None:
     """Run all stages (or those up to ``until``) in ``folder``, going on where an earlier run stopped.
 
@@ -351,7 +358,9 @@ def train(
             return
 
 
-def main_training(work: Path, out: Path, report: Callable[[str], None] = print, seed: int = Recipe.seed) -> None:
+def main_training(
+    work: Path, out: Path, report: Callable[[str], None] = print, seed: int = Recipe.seed
+) -> None:
     """Train both embedded models and write them to ``out/scene-vlm`` and ``out/scene-vlm-fair``."""
     from lad_core.scenes.publish import publish
 

@@ -94,7 +94,9 @@ def near_scene(scene: Scene, rng: np.random.Generator) -> Scene:
         return scene.swapped
     which = rng.integers(len(scene.things))
     colour, kind = scene.things[which]
-    changed = (COLOURS[rng.integers(len(COLOURS))], kind) if rng.random() < 0.5 else (colour, random_thing(rng)[1])
+    changed = (
+        (COLOURS[rng.integers(len(COLOURS))], kind) if rng.random() < 0.5 else (colour, random_thing(rng)[1])
+    )
     things = list(scene.things)
     things[which] = changed
     if changed == (colour, kind) or len(set(things)) < len(things):
