@@ -127,8 +127,8 @@ def attention(result: Debiased | Observation) -> go.Figure:
         usual = _share(debiased.calibration.attention_prior[layers].mean(0))
         traces = [
             _bar(seats, raw, "raw a", _HATCHED, numbers=False),
-            _bar(seats, usual, "usual â<sub>prior</sub>", {"color": PRIOR}, numbers=False),
-            _bar(seats, debiased.posterior, "π, purified", {"color": LOOKS}),
+            _bar(seats, usual, "usual â", {"color": PRIOR}, numbers=False),
+            _bar(seats, debiased.posterior, "π", {"color": LOOKS}),
         ]
         equation = "π = softmax(τ · mean<sub>L*</sub>(log a − log â<sub>prior</sub>))"
     axes = {"xaxis": _seat_axis(), "yaxis": _unit_axis("share (all seats: 1)")}
@@ -139,14 +139,14 @@ def prior(debiased: Debiased) -> go.Figure:
     """The estimated dynamic prior (Eq. 13) beside what the model answered, as probabilities by seat."""
     seats = seat_names(debiased.observation)
     traces = [
-        _bar(seats, np.exp(log_softmax(debiased.log_prior)), "P<sub>prior</sub>, habit", {"color": PRIOR}),
-        _bar(seats, np.exp(debiased.observation.log_probs), "P<sub>obs</sub>, said", {"color": RAW}),
+        _bar(seats, np.exp(log_softmax(debiased.log_prior)), "habit P<sub>prior</sub>", {"color": PRIOR}),
+        _bar(seats, np.exp(debiased.observation.log_probs), "said P<sub>obs</sub>", {"color": RAW}),
     ]
     equation = "P<sub>prior</sub>(j) = Σ<sub>k</sub> π<sub>k</sub> P<sub>bias</sub>(j | k)"
     if debiased.settings.variant == "released":
         equation = "released code: P<sub>prior</sub> = softmax of Σ<sub>k</sub> π<sub>k</sub> B(k, j)"
     axes = {"xaxis": _seat_axis(), "yaxis": _unit_axis("probability")}
-    return _figure("What habit alone would answer", equation, traces, axes)
+    return _figure("What habit alone says", equation, traces, axes)
 
 
 def layers(result: Debiased | Observation, purified: bool = True) -> go.Figure:

@@ -11,14 +11,14 @@ from typing import Any
 
 import gradio as gr
 
-from lad_core.case import MAX_IMAGES, MIN_IMAGES, Case, parse_order
-from lad_core.images import open_image
+from lad_core.case import parse_order
 from lad_core.page import analysis
 from lad_core.page.analysis import Knobs
 from lad_core.page.html import notice, status
 from lad_core.page.layout import Layout, layer_choices, order_text
 from lad_core.page.models import EMBEDDED, Models
 from lad_core.page.state import Session, chosen
+from lad_core.page.uploads import read_upload
 from lad_core.saved_cases import load_case
 from lad_core.scenes.deal import deal
 
@@ -52,7 +52,7 @@ class Explore:
             *at.seat_buttons,
             *at.screen,
         ]
-        new_case = [*everything, at.selected]
+        new_case = [*everything, at.selected, at.naming]
 
         def on(trigger: Callable, change: Callable[..., Session], *more: Any) -> Any:
             """``change(session, *more)`` gives the session that is asked about and shown."""
@@ -76,10 +76,9 @@ class Explore:
             trigger(self._event(self.deal_case), [*case, *dealt], new_case, **ASKS_MODEL)
         next_seed = at.deal_next.click(lambda seed: int(seed or 0) + 1, at.seed, at.seed, **REDRAWS)
         next_seed.then(self._event(self.deal_case), [*case, *dealt], new_case, **ASKS_MODEL)
-        opened = [*new_case, at.naming]
-        at.example.input(self._event(self.open_example), [*case, at.example], opened, **ASKS_MODEL)
+        at.example.input(self._event(self.open_example), [*case, at.example], new_case, **ASKS_MODEL)
         for trigger in (at.files.upload, at.files.delete, at.files.clear):
-            trigger(self._event(self.seat_pictures), [*case, at.files], new_case, **ASKS_MODEL)
+            trigger(self._event(self.seat_upload), [*case, at.files], new_case, **ASKS_MODEL)
         everything_and_knobs = [*everything, *at.knobs]
         at.model.input(self._event(self.choose_model), [*case, at.model], everything_and_knobs, **ASKS_MODEL)
 
@@ -122,19 +121,16 @@ class Explore:
     def open_example(self, session: Session, query: str, *values: Any) -> dict:
         knobs, (stem,) = self._split(values)
         opened = open_saved(self.folder, stem, session.model)
-        return {**self._show_new(self._ask_if_fast(opened), knobs), self.at.naming: opened.identifiers}
+        return self._show_new(self._ask_if_fast(opened), knobs)
 
-    def seat_pictures(self, session: Session, query: str, *values: Any) -> dict:
-        """Seat what was uploaded. The model is asked on Run: the query may change first."""
+    def seat_upload(self, session: Session, query: str, *values: Any) -> dict:
+        """Seat what was uploaded. Pictures alone are asked about on Run: the query may change first."""
         knobs, (paths,) = self._split(values)
-        count = len(paths or ())  # a cleared list is None
-        if not MIN_IMAGES <= count <= MAX_IMAGES:
-            raise ValueError(
-                f"A case has {MIN_IMAGES} to {MAX_IMAGES} pictures and here {'is' if count == 1 else 'are'} "
-                f"{count or 'none'}: add or remove some; the last case stays until then."
-            )
-        pictures = tuple(open_image(path) for path in paths)
-        seated = session.with_case(Case(query=query.strip() or session.case.query, images=pictures))
+        query = query.strip() or session.case.query
+        saved = read_upload(paths or (), query, session.identifiers)  # a cleared list is None
+        seated = Session.of(saved.case, session.model, saved.identifiers)
+        if saved.title:
+            return self._show_new(self._ask_if_fast(seated), knobs)
         said = "Your pictures are seated. Write what to look for, then press Run."
         return self._show_new(seated, knobs, said, "info")
 
@@ -233,7 +229,8 @@ class Explore:
 
     def _show_new(self, session: Session, knobs: Knobs, text: str = "", tone: str = "warning") -> dict:
         """The same for another case, in which no picture is selected yet."""
-        return {**self._show(session, replace(knobs, selected=None), text, tone), self.at.selected: None}
+        shown = self._show(session, replace(knobs, selected=None), text, tone)
+        return {**shown, self.at.selected: None, self.at.naming: session.identifiers}
 
     def _seat_buttons(self, selected: int | None) -> dict:
         return dict.fromkeys(self.at.seat_buttons, gr.update(interactive=selected is not None))

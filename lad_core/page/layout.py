@@ -128,9 +128,7 @@ class Layout:
             self.temperature = gr.Slider(
                 0.5, 20, knobs.temperature, step=0.5, label="τ, sharpness", min_width=150
             )
-            self.top_k = gr.Slider(
-                1, n_layers, knobs.top_k, step=1, label="K, how many layers", min_width=150
-            )
+            self.top_k = gr.Slider(1, n_layers, knobs.top_k, step=1, label="K, layers", min_width=150)
             self.first_layer = gr.Slider(
                 1, n_layers, knobs.first_layer, step=1, label="from layer", min_width=150
             )

@@ -35,8 +35,8 @@ thing, or the order of the two.</p>
 """
 UPLOAD = """
 <h3>Or bring your own pictures</h3>
-<p>PNG, JPEG, WebP or GIF. The embedded model knows drawn scenes only; photos are for models from the
-Hub.</p>
+<p>PNG, JPEG, WebP or GIF; or a saved case, its JSON file with its pictures. The embedded model knows drawn
+scenes only; photos are for models from the Hub.</p>
 """
 MODEL = """
 <h3>Who is asked, and how</h3>
@@ -50,8 +50,8 @@ without asking the model again.</p>
 
 FIGURES = {
     "attention": """
-How much each picture is looked at while the model is about to answer. Hatched: as measured. Grey: how much
-that seat is looked at whatever it holds. π compares the two, so that what is left comes from the pictures;
+How much each picture is looked at while the model is about to answer. Hatched: as measured, a. Grey: how much
+that seat is looked at whatever it holds, â. π compares the two, so that what is left comes from the pictures;
 τ says how sharply.
 """,
     "prior": """

@@ -29,14 +29,23 @@ FLAGS = [
 @pytest.fixture(scope="session")
 def address(tmp_path_factory):
     """Where the app answers."""
+    yield from _served("app", tmp_path_factory.mktemp("app") / "log.txt")
+
+
+@pytest.fixture(scope="session")
+def slow_address(tmp_path_factory):
+    """Where it answers with a model that takes half a second for each order."""
+    yield from _served("tests.browser.slow_app", tmp_path_factory.mktemp("slow") / "log.txt")
+
+
+def _served(module, log):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    log = tmp_path_factory.mktemp("app") / "log.txt"
-    offline = {**os.environ, "HF_HUB_OFFLINE": "1", "GRADIO_ANALYTICS_ENABLED": "False"}
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "GRADIO_ANALYTICS_ENABLED": "False"}
     with log.open("w") as output:
-        command = [sys.executable, "app.py", "--port", str(port)]
-        app = subprocess.Popen(command, cwd=ROOT, env=offline, stdout=output, stderr=subprocess.STDOUT)
+        command = [sys.executable, "-m", module, "--port", str(port)]
+        app = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
     url = f"http://127.0.0.1:{port}/"
     try:
         _wait_for(url, app, log)
@@ -77,6 +86,15 @@ def screen():
 @pytest.fixture
 def page(chromium, address, screen):
     """The page as it opens, figures drawn."""
+    yield from _opened(chromium, address, screen)
+
+
+@pytest.fixture
+def slow_page(chromium, slow_address, screen):
+    yield from _opened(chromium, slow_address, screen)
+
+
+def _opened(chromium, address, screen):
     context = chromium.new_context(**screen)
     page = context.new_page()
     asked, broken = [], []

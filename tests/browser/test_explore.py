@@ -1,7 +1,9 @@
 """The tab "Explore" as a visitor meets it: what is clicked and written, and what can be read afterwards."""
 
 import io
+import json
 import re
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -67,7 +69,14 @@ def png(colour="red", size=(80, 60)):
 
 
 def upload(page, files):
-    payload = [{"name": name, "mimeType": "image/png", "buffer": content} for name, content in files.items()]
+    payload = [
+        {
+            "name": name,
+            "mimeType": "image/png" if name.endswith("png") else "application/json",
+            "buffer": content,
+        }
+        for name, content in files.items()
+    ]
     page.locator("input[type=file]").first.set_input_files(payload)
 
 
@@ -138,15 +147,24 @@ def test_a_picture_is_moved_by_keyboard_and_by_dragging(page):
     expect(order_box(page)).to_have_value(re.compile("^1, 3, 2"))
 
 
-def test_every_rotation_is_listed_and_can_be_stopped(page):
+def test_every_rotation_is_listed(page):
     n = page.locator(".seat").count()
-    press(page, "Try every rotation")
-    expect(page.locator("#message")).to_contain_text("Rotation")
-    press(page, "Stop")
-    expect(page.locator("#message")).to_contain_text("Stopped")
-    assert page.locator("#history tbody tr").count() <= n
+    order = order_box(page).input_value()
     press(page, "Try every rotation")
     expect(page.locator("#history tbody tr")).to_have_count(n, timeout=30_000)
+    assert order_box(page).input_value() == order
+
+
+def test_long_work_shows_where_it_is_and_can_be_stopped(slow_page):
+    n = slow_page.locator(".seat").count()
+    press(slow_page, "Try every rotation")
+    expect(slow_page.locator("#message")).to_contain_text(f"Rotation 2 of {n}")
+    press(slow_page, "Stop")
+    expect(slow_page.locator("#message")).to_contain_text("Stopped")
+    slow_page.wait_for_timeout(1500)
+    expect(slow_page.locator("#message")).to_contain_text("Stopped")
+    assert 2 <= slow_page.locator("#history tbody tr").count() < n
+    verdict(slow_page)
 
 
 # ---- the sliders ----
@@ -217,6 +235,25 @@ def test_uploaded_pictures_are_seated_and_run(page):
     press(page, "Run")
     expect(page.locator("#message")).to_contain_text("looked at 3 pictures")
     assert verdict(page)[3] is None
+
+
+def test_a_saved_case_is_uploaded_with_its_pictures(page):
+    saved = sorted((Path(__file__).parents[2] / "examples").glob("*.json"))[1]
+    content = json.loads(saved.read_text(encoding="utf-8"))
+    pictures = {name: (saved.parent / name).read_bytes() for name in content["images"]}
+    upload(page, {saved.name: saved.read_bytes(), **pictures})
+    expect(query_box(page)).to_have_value(content["query"])
+    expect(page.locator(".seat")).to_have_count(len(content["images"]))
+    verdict(page)
+
+
+def test_a_saved_case_of_another_version(page):
+    before = text(page, "#verdict")
+    upload(page, {"case.json": json.dumps({"format": "lad-case", "version": 99}).encode()})
+    expect(page.locator("#message .notice.warning")).to_contain_text(
+        "case.json is a saved case of version 99"
+    )
+    assert text(page, "#verdict") == before
 
 
 # ---- bad input: one sentence, and what was entered is still there ----
