@@ -10,9 +10,10 @@ from made_results import make
 from PIL import Image
 
 from lad_core.case import Case
-from lad_core.page import html
+from lad_core.page import analysis, html
 from lad_core.page.analysis import Knobs
 from lad_core.page.state import MOST_RUNS, Session
+from lad_core.page.uploads import read_upload
 from lad_core.page.view import View, finding
 
 COLOURS = ("red", "green", "blue", "white", "black", "orange")
@@ -211,3 +212,28 @@ def test_heat_follows_the_picture_and_the_strength():
     heat = [np.full((3, 3), 0.5)] * 4
     assert html.seats(view, heat, 0.6).count("class='heat'") == 4
     assert "class='heat'" not in html.seats(view, heat, 0.0)
+
+
+def test_variants_stand_side_by_side():
+    views = [View(session(target=1), make(4, variant)) for variant in ("paper", "released", "ranked")]
+    text = words(html.variants(views))
+    for view in views:
+        layers = ", ".join(str(layer + 1) for layer in view.debiased.selected_layers)
+        assert f"{layers} {view.pick('looks') + 1} (" in text
+    assert text.count("(") == 1 + 2 * 3  # the heading's "(π)", and two numbers in each row
+
+
+def test_heat_of_the_selected_layers_is_not_that_of_a_single_one():
+    result = make(4)
+    view = View(session(), result)
+    other = next(layer for layer in range(5) if layer not in result.selected_layers)
+    shown = {
+        layer: analysis.seats(view, Knobs(2, 5.0, 1, 5, "paper", heat_layer=layer))
+        for layer in (0, 5, other + 1)
+    }
+    assert len(set(shown.values())) == 3
+
+
+def test_a_single_upload_is_no_case():
+    with pytest.raises(ValueError, match="here is one"):
+        read_upload(["a.png"], "a fish", "numbers")

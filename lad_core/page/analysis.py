@@ -8,6 +8,7 @@ from typing import NamedTuple
 import plotly.graph_objects as go
 
 from lad_core import figures
+from lad_core.calibration import VARIANTS
 from lad_core.debias import Debiased, Settings, debias
 from lad_core.page import html
 from lad_core.page.models import Models
@@ -25,7 +26,7 @@ class Knobs:
     last_layer: int
     variant: str
     purified: bool = True
-    heat_layer: int | None = None  # None: the selected layers
+    heat_layer: int = 0  # 0: the selected layers
     heat: float = 0.6  # 0..1, how dark the unseen parts of a picture get
     selected: int | None = None  # the image that "move left" and its like act on
 
@@ -53,6 +54,7 @@ class Screen(NamedTuple):
     prior: go.Figure
     subtraction: go.Figure
     layers: go.Figure
+    variants: str
 
 
 def result(models: Models, session: Session, run: Run | None, knobs: Knobs) -> Result:
@@ -81,26 +83,33 @@ def screen(models: Models, session: Session, knobs: Knobs) -> Screen:
         html.card(now, "debiased"),
         html.history(past),
         *_figures(now.result, knobs),
+        html.variants([_in_variant(models, now, replace(knobs, variant=variant)) for variant in VARIANTS]),
     )
+
+
+def _in_variant(models: Models, now: View, knobs: Knobs) -> View:
+    """The same observation with the same knobs, computed in another variant."""
+    return replace(now, result=result(models, now.session, now.session.run, knobs))
 
 
 def seats(view: View, knobs: Knobs) -> str:
     """The row of seats with its heatmaps."""
     heat: tuple = ()
     if view.result is not None and knobs.heat > 0:
-        layers = None if knobs.heat_layer is None else [knobs.heat_layer - 1]
+        layers = [knobs.heat_layer - 1] if knobs.heat_layer else None
         heat = figures.heatmaps(view.result, layers, knobs.purified)
     return html.seats(view, heat, knobs.heat)
 
 
 def _figures(result: Result, knobs: Knobs) -> tuple[go.Figure, go.Figure, go.Figure, go.Figure]:
     if result is None:
-        return tuple(figures.message("Press Run to ask the model.") for _ in range(4))
-    if not isinstance(result, Debiased):
-        nothing = figures.message(
-            "No calibration ships for this setting,<br>so there is no habit to take out."
+        return tuple(
+            figures.message("Press Run to ask the model.", height) for height in (430, 430, 580, 580)
         )
-        return figures.attention(result), nothing, nothing, figures.layers(result)
+    if not isinstance(result, Debiased):
+        nothing = "No calibration ships for this setting,<br>so there is no habit to take out."
+        empty = figures.message(nothing), figures.message(nothing, 580)
+        return figures.attention(result), *empty, figures.layers(result)
     return (
         figures.attention(result),
         figures.prior(result),

@@ -236,16 +236,18 @@ class Explore:
         return dict.fromkeys(self.at.seat_buttons, gr.update(interactive=selected is not None))
 
     def _message(self, session: Session, text: str = "", tone: str = "warning") -> str:
-        said = notice(text, tone) + notice(self._about_words(session))
-        return said or status(session)
+        """What there is to say, else what the last run took."""
+        return notice(text, tone) + "".join(map(notice, self._remarks(session))) or status(session)
 
-    def _about_words(self, session: Session) -> str:
-        """Names the words of the query that the model does not know."""
+    def _remarks(self, session: Session) -> Iterator[str]:
+        """What a reader of the result has to know: unknown words, and what is wrong with the calibration."""
         unknown = self.models.get(session.model).unknown_words(session.case.query)
-        if not unknown:
-            return ""
-        quoted = ", ".join(f"“{word}”" for word in unknown)
-        return f"{session.model} does not know {quoted}: its word list is that of the drawn scenes."
+        if unknown:
+            quoted = ", ".join(f"“{word}”" for word in unknown)
+            yield f"{session.model} does not know {quoted}: its word list is that of the drawn scenes."
+        calibration = self.models.calibration(session.model, session.case.n, session.identifiers, "paper")
+        if calibration:
+            yield from calibration.warnings
 
     def _knob_updates(self, knobs: Knobs, n_layers: int) -> dict:
         at = self.at

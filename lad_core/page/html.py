@@ -11,6 +11,7 @@ from PIL import Image
 
 from lad_core.page.state import Session, data_uri
 from lad_core.page.view import Measure, View, finding
+from lad_core.page.words import VARIANTS
 from lad_core.verdict import raw_verdict
 from lad_core.verdict import verdict as spoken_verdict
 
@@ -19,6 +20,7 @@ _CARDS = {
     "raw": ("Raw prediction", "what the model says: P<sub>obs</sub>"),
     "debiased": ("Debiased prediction", "its habit taken out: P<sub>vis</sub>"),
 }
+_VARIANTS = ("Paper and released code", "the same pass, computed three ways")
 _HISTORY = ("Runs of this case", "same pictures, other seats")
 HEAT_SIDE = 96  # pixels of a heatmap before the browser stretches it over its picture
 SHADE = (13, 17, 28)  # what is not looked at goes dark
@@ -153,6 +155,28 @@ def _picked(views: Sequence[View], kind: str) -> str:
     if not pictures:
         return "none"
     return f"always {pictures.pop()}" if len(pictures) == 1 else f"{len(pictures)} different pictures"
+
+
+def variants(views: Sequence[View]) -> str:
+    """The same observation computed in each variant, side by side."""
+    rows = "".join(_variant_row(view) for view in views if view.debiased)
+    if not rows:
+        return _card("variants", *_VARIANTS, "<p>Nothing to compare yet.</p>")
+    table = f"""<div class='scroll'><table><thead><tr>
+<th>variant</th><th>layers used</th><th>looks at (π)</th><th>debiased answer</th>
+</tr></thead><tbody>{rows}</tbody></table></div>"""
+    return _card("variants", *_VARIANTS, table)
+
+
+def _variant_row(view: View) -> str:
+    layers = ", ".join(str(layer + 1) for layer in view.debiased.selected_layers)
+    cells = "".join(f"<td>{_seat_with_number(view, kind)}</td>" for kind in ("looks", "debiased"))
+    return f"<tr><td>{VARIANTS[view.debiased.settings.variant]}</td><td>{layers}</td>{cells}</tr>"
+
+
+def _seat_with_number(view: View, kind: str) -> str:
+    measure = view.measures[kind]
+    return f"<b>{view.names[measure.pick]}</b> ({measure.values[measure.pick]:.2f}) {_judged(view, measure.pick)}"
 
 
 # ---- the message line ----

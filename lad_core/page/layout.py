@@ -7,7 +7,7 @@ from pathlib import Path
 
 import gradio as gr
 
-from lad_core.debias import VARIANTS
+from lad_core.calibration import VARIANTS
 from lad_core.page import words
 from lad_core.page.analysis import Knobs, Screen
 from lad_core.page.state import Session
@@ -55,7 +55,7 @@ class Layout:
     @property
     def screen(self) -> list:
         """The outputs of :class:`Screen`, in the order of its fields."""
-        return [self.verdict, self.seats, self.raw, self.debiased, self.history, *self.plots]
+        return [self.verdict, self.seats, self.raw, self.debiased, self.history, *self.plots, self.variants]
 
     @property
     def seat_buttons(self) -> list:
@@ -151,6 +151,7 @@ class Layout:
                         )
                         self.plots.append(plot)
                         _html(words.explanation(name))
+        self.variants = _html(shown.variants)
 
 
 def order_text(session: Session) -> str:

@@ -10,7 +10,7 @@ NAMINGS = [("numbers 1, 2, 3", "numbers"), ("letters A, B, C", "letters")]
 VARIANTS = {
     "paper": "as the paper writes it",
     "released": "as its released code does it",
-    "ranked": "paper, best layers by calibration",
+    "ranked": "paper, layers ranked by calibration",
 }
 
 HEADER = f"""
