@@ -269,8 +269,8 @@ def _released_bias(scores: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _largest_margin(scores: np.ndarray) -> float:
-    """Largest of scores[i, i] - scores[i, j] over i and j != i, and at least 0."""
-    return max(0.0, float((scores.diagonal()[:, None] - scores).max()))
+    """Largest of scores[i, i] - scores[i, j] over i and j; j = i keeps it from falling below 0."""
+    return float((scores.diagonal()[:, None] - scores).max())
 
 
 def _finite_or_none(values: np.ndarray) -> list[list[float | None]]:

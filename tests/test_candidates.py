@@ -55,3 +55,13 @@ def test_what_is_refused():
         CandidateTrie([(1,), ()], END)
     with pytest.raises(ValueError, match="same tokens"):
         CandidateTrie([(1, 2), (1, 2)], END)
+    with pytest.raises(ValueError, match="must not hold the end token"):
+        CandidateTrie([(1,), (1, END)], END)
+    with pytest.raises(ValueError, match="must not be empty"):
+        CandidateTrie([], END)
+
+
+def test_an_impossible_token_makes_its_candidates_impossible():
+    trie = CandidateTrie([(1,), (2,), (1, 3)], END)
+    logits = {(): np.array([9, -np.inf, 0.0, 9]), (1,): np.array([0.0, 9, 9, 0.0])}
+    assert np.exp(trie.log_probs(logits)).tolist() == [0, 1, 0]

@@ -89,6 +89,7 @@ def test_sixteen_bits_are_scaled_not_clipped():
         (huge_png(60_000, 60_000), "more than the 50 megapixels"),
     ],
 )
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
 def test_bad_files_are_refused_in_one_sentence(content, says, tmp_path):
     path = tmp_path / "upload.png"
     path.write_bytes(content)
@@ -98,6 +99,28 @@ def test_bad_files_are_refused_in_one_sentence(content, says, tmp_path):
         assert "\n" not in str(error.value)
     with pytest.raises(ValueError, match=r"upload\.png"):
         open_image(path)
+
+
+@pytest.mark.parametrize("format", ["PNG", "JPEG", "WEBP", "GIF"])
+@pytest.mark.filterwarnings("ignore")  # Pillow's, on damaged headers
+def test_whatever_is_damaged_a_picture_or_a_sentence_comes_back(format):
+    whole = encoded(Image.effect_noise((24, 24), 80).convert("RGB"), format)
+    rng = np.random.default_rng(0)
+    refused = []
+    for _ in range(100):
+        damaged = np.frombuffer(whole, dtype=np.uint8).copy()
+        damaged[rng.integers(len(whole), size=3)] = rng.integers(256, size=3)
+        try:
+            assert open_image(damaged[: rng.integers(1, len(whole) + 1)].tobytes()).mode == "RGB"
+        except ValueError as error:
+            refused.append(str(error))
+    assert len(refused) > 50
+    assert not any("\n" in sentence for sentence in refused)
+
+
+def test_open_files_and_open_pictures_are_taken_too():
+    assert open_image(io.BytesIO(encoded(RED, "WEBP"))).size == (6, 4)
+    assert open_image(Image.new("RGBA", (4, 4), (0, 0, 0, 0))).getpixel((0, 0)) == (255, 255, 255)
 
 
 def test_missing_file(tmp_path):

@@ -128,6 +128,51 @@ def test_ranked_takes_the_layers_that_find_the_target():
     assert debias(Observation(**observed), calibration, ranked).selected_layers == (3,)
 
 
+def test_layer_accuracy_is_that_of_purified_attention():
+    """Layer 0 always looks most at seat 1, and only its change tells the target; layer 1 looks nowhere else."""
+    target = np.arange(3)
+    attention = np.full((3, 2, 3), 0.1)
+    attention[:, 0] = [0.9, 0.1, 0.1]
+    attention[target, 0, target] *= 1.5
+    assert (attention[:, 0].argmax(axis=1) == target).mean() == pytest.approx(1 / 3)
+    calibration = estimate_calibration(np.zeros((3, 3)), attention, target)
+    assert calibration.layer_accuracy.tolist() == [1, 1 / 3]
+
+
+def test_layers_of_equal_accuracy_go_by_their_margin():
+    target = np.arange(3)
+    attention = np.full((3, 3, 3), 0.1)
+    for layer, more in enumerate((1.5, 3.0, 2.0)):
+        attention[target, layer, target] *= more
+    calibration = estimate_calibration(np.zeros((3, 3)), attention, target)
+    assert calibration.layer_accuracy.tolist() == [1, 1, 1]
+    one = Observation(np.zeros(3), attention[0])
+    chosen = [debias(one, calibration, Settings(top_k=k, variant="ranked")).selected_layers for k in (1, 2)]
+    assert chosen == [(1,), (1, 2)]
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 9999), st.integers(2, 12), st.sampled_from(("paper", "ranked")))
+def test_no_bias_leaves_the_answer_alone(seed, n, variant):
+    """Where calibration shows no habit, P_prior is even and P_vis is P_obs."""
+    evidence, observed = made(seed, n)
+    evidence["log_probs"] = np.zeros_like(evidence["log_probs"])
+    result = debias(Observation(**observed), estimate_calibration(**evidence), Settings(variant=variant))
+    np.testing.assert_allclose(result.log_prior, -np.log(n), atol=1e-12)
+    np.testing.assert_allclose(result.log_p_vis, result.observation.log_probs, atol=1e-12)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 9999), st.integers(2, 12), st.floats(0.1, 20), st.floats(0.01, 100))
+def test_the_usual_attention_says_nothing(seed, n, temperature, times):
+    """A multiple of the prior is no evidence: pi is even."""
+    evidence, observed = made(seed, n)
+    calibration = estimate_calibration(**evidence)
+    usual = Observation(observed["log_probs"], times * calibration.attention_prior)
+    result = debias(usual, calibration, Settings(temperature=temperature))
+    np.testing.assert_allclose(result.posterior, 1 / n, atol=1e-9)
+
+
 def test_equal_strength_goes_to_the_lower_layer():
     evidence, observed = made(2, 3)
     observed["attention"][:] = 0.1
@@ -161,6 +206,11 @@ def test_calibrations_are_saved_whole(tmp_path):
         ('{"format": "other"}', "no calibration file"),
         ('{"format": "lad-calibration", "version": 9}', "version 9; this program reads 1"),
         ('{"format": "lad-calibration", "version": 1}', "damaged"),
+        (
+            '{"format": "lad-calibration", "version": 1, "variant": "paper", "setup": null, "target": [0, 1],'
+            ' "log_probs": [[0, 0], [0]], "scores": [[0, 0], [0, 0]], "attention": [[[1, 1]], [[1, 1]]]}',
+            "damaged",
+        ),
     ],
 )
 def test_files_that_are_no_calibration(text, says, tmp_path):
@@ -188,6 +238,7 @@ def test_another_setup_is_refused_by_name():
         ({"target": np.zeros(12, dtype=int)}, "target must visit every seat"),
         ({"target": np.zeros(3, dtype=int)}, "target must hold"),
         ({"scores": np.zeros((3, 4))}, "scores must"),
+        ({"scores": np.full((12, 4), np.nan)}, "scores must"),
         ({"variant": "mine"}, "variant must be one of"),
         ({"log_probs": np.full((12, 4), -np.inf)}, "log_probs must"),
     ],
@@ -202,6 +253,8 @@ def test_bad_evidence_names_the_argument(changes, says):
     ("changes", "says"),
     [
         ({"top_k": 0}, "top_k"),
+        ({"top_k": 1.5}, "top_k"),
+        ({"top_k": float("inf")}, "top_k"),
         ({"temperature": -1.0}, "temperature"),
         ({"temperature": float("nan")}, "temperature"),
         ({"layers": ()}, "layers"),

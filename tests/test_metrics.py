@@ -47,6 +47,12 @@ def test_bad_arguments_are_named(arguments, says):
         summarize(*map(np.array, arguments))
 
 
-def test_n_must_cover_the_seats():
+@pytest.mark.parametrize("n", [0, 2])
+def test_n_must_cover_the_seats(n):
     with pytest.raises(ValueError, match="n must be larger"):
-        summarize(np.array([[3]]), np.array([[0]]), np.array([[0]]), n=2)
+        summarize(np.array([[3]]), np.array([[0]]), np.array([[0]]), n=n)
+
+
+def test_divergence_needs_one_shape():
+    with pytest.raises(ValueError, match="must have one shape"):
+        divergence_rate([0, 1], [[0, 1]], [0, 1])
