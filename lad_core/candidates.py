@@ -49,7 +49,7 @@ class CandidateTrie:
     @property
     def prefixes(self) -> tuple[Prefix, ...]:
         """The beginnings after which there is a choice, so that logits are needed. Shortest first."""
-        beginnings = {s[:size] for s in self.sequences for size in range(len(s) + 1)}
+        beginnings = {s[:size] for s in self.sequences for size in range(len(s))}
         choices = (p for p in beginnings if len(self.continuations(p)) > 1)
         return tuple(sorted(choices, key=lambda p: (len(p), p)))
 

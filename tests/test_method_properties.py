@@ -180,6 +180,17 @@ def test_equal_strength_goes_to_the_lower_layer():
     assert result.selected_layers == (0, 1)
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_one_selected_layer_is_the_posterior(variant):
+    evidence, observed = made(9, 5)
+    result = debias(
+        Observation(**observed), estimate_calibration(**evidence), Settings(top_k=1, variant=variant)
+    )
+    np.testing.assert_allclose(
+        result.layer_posterior[result.selected_layers[0]], result.posterior, atol=1e-12
+    )
+
+
 def test_a_layer_range_is_kept():
     evidence, observed = made(3, 3)
     observed["attention"][0] = 10

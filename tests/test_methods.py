@@ -39,14 +39,15 @@ def test_pride_subtracts_one_prior():
     assert decide("pride", [says(0.5, 0.4, 0.1)], calibration=calibration) == 1
 
 
-def test_released_pride_works_on_raw_scores():
-    scores = np.array([[4.0, 1.0, 0.0], [4.0, 1.0, 0.0], [4.0, 1.0, 0.0]])
+def test_released_pride_is_the_column_mean_of_the_bias_matrix():
+    """By hand: g = 4 - 0, b = 5/3 - 4/3, so B is each row (4, 1, 0) less 1/3, and less 4 on the diagonal."""
+    scores = np.tile([4.0, 1.0, 0.0], (3, 1))
     calibration = estimate_calibration(scores, np.ones((3, 1, 3)), np.arange(3), scores=scores)
-    # B = scores - 4 on the diagonal of seat 1 alone (its margin is the gain): columns 8/3, -1/3, -4/3 + a constant
-    one = says(0.6, 0.2, 0.2, scores=[4.0, 1.5, 0.0])
+    prior = calibration.with_variant("released").pride_log_prior
+    np.testing.assert_allclose(prior, [7 / 3, -2 / 3, -5 / 3])
+    one = says(0.8, 0.1, 0.1, scores=[4.0, 1.5, 0.0])  # raw scores decide, and not the probabilities
     assert decide("pride", [one], calibration=calibration, variant="released") == 1
-    other = says(0.2, 0.2, 0.6, scores=[4.1, 0.9, -0.2])
-    assert decide("pride", [other], calibration=calibration, variant="released") == 0
+    assert decide("pride", [one], calibration=calibration, variant="paper") == 2
 
 
 def test_permutation_averages_over_images_not_seats():
