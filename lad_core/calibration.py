@@ -10,15 +10,12 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
-from lad_core.observation import Setup, check_attention, check_log_probs, log_softmax
-
-if TYPE_CHECKING:
-    from lad_core.case import Case
-    from lad_core.models.base import VisionLanguageModel
+from lad_core.case import Case
+from lad_core.observation import Observation, Setup, check_attention, check_log_probs, log_softmax
 
 VARIANTS = ("paper", "released", "ranked")
 FORMAT = "lad-calibration"
@@ -195,8 +192,22 @@ def estimate_calibration(
     )
 
 
+class Observer(Protocol):
+    """What calibration needs of a model."""
+
+    def setup(self, n: int, identifiers: str) -> Setup: ...
+
+    def observe_many(
+        self,
+        cases: Sequence[Case],
+        *,
+        identifiers: str,
+        progress: Callable[[int, int], None] | None,
+    ) -> list[Observation]: ...
+
+
 def calibrate(
-    model: VisionLanguageModel,
+    model: Observer,
     cases: Sequence[Case],
     *,
     identifiers: str = "numbers",

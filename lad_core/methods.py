@@ -17,6 +17,8 @@ from lad_core.debias import Settings, debias, select_layers
 from lad_core.observation import Observation
 
 Order = tuple[int, ...]
+Orders = Sequence[Order]
+Observations = Sequence[Observation]
 #: How many random orders self-consistency votes over.
 VOTES = 5
 
@@ -46,7 +48,7 @@ class Method:
     """
 
     says: str
-    decide: Callable[[Sequence[Observation], Sequence[Order], Calibration | None, Settings], int]
+    decide: Callable[[Observations, Orders, Calibration | None, Settings], int]
     orders: Callable[[int, int], list[Order]] = as_given
     calibrated: bool = False
 
@@ -56,37 +58,51 @@ class Method:
         return self.orders is not as_given
 
 
-def vanilla(observations, orders, calibration, settings) -> int:
+def vanilla(
+    observations: Observations, orders: Orders, calibration: Calibration | None, settings: Settings
+) -> int:
     return int(observations[0].log_probs.argmax())
 
 
-def raw_attention(observations, orders, calibration, settings) -> int:
+def raw_attention(
+    observations: Observations, orders: Orders, calibration: Calibration | None, settings: Settings
+) -> int:
     attention = observations[0].attention
     chosen = list(select_layers(attention, settings, calibration))
     return int(attention[chosen].mean(axis=0).argmax())
 
 
-def purified_attention(observations, orders, calibration, settings) -> int:
+def purified_attention(
+    observations: Observations, orders: Orders, calibration: Calibration | None, settings: Settings
+) -> int:
     return debias(observations[0], calibration, settings).looked_at
 
 
-def pride(observations, orders, calibration, settings) -> int:
+def pride(
+    observations: Observations, orders: Orders, calibration: Calibration | None, settings: Settings
+) -> int:
     prior = calibration.with_variant(settings.variant).pride_log_prior
     scores = observations[0].scores if settings.variant == "released" else observations[0].log_probs
     return int((scores - prior).argmax())
 
 
-def debiased(observations, orders, calibration, settings) -> int:
+def debiased(
+    observations: Observations, orders: Orders, calibration: Calibration | None, settings: Settings
+) -> int:
     return debias(observations[0], calibration, settings).prediction
 
 
-def majority(observations, orders, calibration, settings) -> int:
+def majority(
+    observations: Observations, orders: Orders, calibration: Calibration | None, settings: Settings
+) -> int:
     """The image that is answered most often; ties go to the one answered first."""
     votes = [order[int(o.log_probs.argmax())] for o, order in zip(observations, orders, strict=True)]
     return max(votes, key=lambda seat: (votes.count(seat), -votes.index(seat)))
 
 
-def averaged(observations, orders, calibration, settings) -> int:
+def averaged(
+    observations: Observations, orders: Orders, calibration: Calibration | None, settings: Settings
+) -> int:
     """The image with the largest mean probability."""
     total = np.zeros(observations[0].n)
     for observation, order in zip(observations, orders, strict=True):

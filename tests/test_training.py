@@ -112,8 +112,8 @@ def test_publishing_makes_a_model_that_loads(tmp_path):
     from lad_core.scenes.deal import deal
     from lad_core.scenes.publish import publish
 
-    learner = Learner(build_processor(), seed=1)
-    publish(learner.state_dict(), tmp_path / "mine", lambda line: None, cases=2)
+    processor = build_processor()
+    publish(Learner(processor, seed=1).model, processor, tmp_path / "mine", lambda line: None, cases=2)
     model = load_model(tmp_path / "mine")
     assert model.image_size == 64
     assert model.settings.layers

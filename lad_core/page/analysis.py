@@ -27,7 +27,7 @@ class Knobs:
     variant: str
     purified: bool = True
     heat_layer: int = 0  # 0: the selected layers
-    heat: float = 0.6  # 0..1, how dark the unseen parts of a picture get
+    heat: float = 0.4  # 0..1, how dark the unseen parts of a picture get
     selected: int | None = None  # the image that "move left" and its like act on
 
     @classmethod

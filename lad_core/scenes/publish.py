@@ -1,4 +1,4 @@
-"""From a trained learner to a checkpoint that ``load_model`` takes: weights, settings, calibrations."""
+"""From a trained model to a checkpoint that ``load_model`` takes: weights, settings, calibrations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import torch
+from transformers import PreTrainedModel, ProcessorMixin
 
 from lad_core.calibration import Calibration, calibrate
 from lad_core.debias import Settings, debias
@@ -16,7 +16,7 @@ from lad_core.models.base import CALIBRATIONS, SIDECAR, VisionLanguageModel
 from lad_core.models.load import load_model
 from lad_core.observation import Observation
 from lad_core.scenes.deal import calibration_cases
-from lad_core.scenes.processor import FORMATS, IMAGE_SIZE, build_processor
+from lad_core.scenes.processor import FORMATS, IMAGE_SIZE
 
 #: Numbers of images on which the layer range and K are chosen.
 CHOSEN_ON = (4, 8, 12)
@@ -24,18 +24,17 @@ CASES = 5  # |D_cal|
 
 
 def publish(
-    learner_state: dict[str, torch.Tensor], folder: Path, report: Callable[[str], None], cases: int = 40
+    trained: PreTrainedModel,
+    processor: ProcessorMixin,
+    folder: Path,
+    report: Callable[[str], None],
+    cases: int = 40,
 ) -> None:
     """Write the checkpoint (float16), then choose its settings and calibrate it, all on calibration scenes.
 
     ``cases`` of each of :data:`CHOSEN_ON` judge the settings.
     """
-    from lad_core.scenes.train import Learner
-
-    processor = build_processor()
-    learner = Learner(processor, seed=0)
-    learner.load_state_dict(learner_state)
-    learner.model.half().save_pretrained(folder)
+    trained.half().save_pretrained(folder)
     processor.save_pretrained(folder)
     (folder / SIDECAR).write_text(json.dumps({"image_size": IMAGE_SIZE}) + "\n")
     model = load_model(folder)

@@ -82,7 +82,7 @@ class Questioner:
         names = [self._tokens(name) for name in identifiers(n, format)]
         said = names[rng.choice(n, p=answers)]
         questions = []
-        for beginning in {(), *(name[:-1] for name in names)}:
+        for beginning in sorted({(), *(name[:-1] for name in names)}):
             chance: dict[int, float] = {}
             for name, p in zip(names, answers, strict=True):
                 if name[: len(beginning)] == beginning:

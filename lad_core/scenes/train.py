@@ -29,6 +29,7 @@ from lad_core.scenes.habit import habit
 from lad_core.scenes.packing import Packed, pack
 from lad_core.scenes.pool import GROUP, Pool, make_pool
 from lad_core.scenes.processor import FORMATS, IMAGE_TOKENS, build_processor
+from lad_core.scenes.publish import publish
 from lad_core.scenes.questions import NextToken, Question, Questioner, unique
 from lad_core.scenes.world import captions
 
@@ -362,9 +363,9 @@ def main_training(
     work: Path, out: Path, report: Callable[[str], None] = print, seed: int = Recipe.seed
 ) -> None:
     """Train both embedded models and write them to ``out/scene-vlm`` and ``out/scene-vlm-fair``."""
-    from lad_core.scenes.publish import publish
-
     train(work, replace(Recipe(), seed=seed), report=report)
+    processor = build_processor()
     for stage, name in (("biased", "scene-vlm"), ("fair", "scene-vlm-fair")):
-        state = torch.load(work / f"{stage}.pt", weights_only=True)
-        publish(state["learner"], out / name, report)
+        learner = Learner(processor, seed)
+        learner.load_state_dict(torch.load(work / f"{stage}.pt", weights_only=True)["learner"])
+        publish(learner.model, processor, out / name, report)
