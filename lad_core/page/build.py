@@ -30,12 +30,12 @@ def build_page(
         from lad_core.models import load_model as load  # torch is imported only where a model is wanted
     models = Models(dict.fromkeys((model, *EMBEDDED)), load)
     shipped = {path.stem: load_case(path).title for path in list_examples(examples)}
-    first = open_saved(examples, next(iter(shipped)), model)
+    first, note = open_saved(examples, next(iter(shipped)), model)
     first = first.observed(models.get(model).observe(first.case, identifiers=first.identifiers))
     with gr.Blocks(title=words.TITLE, analytics_enabled=False, fill_width=True) as page:
         gr.HTML(words.HEADER, apply_default_css=False)
         with gr.Tabs(), gr.Tab("Explore", id="explore"):
-            Explore(models, first, examples, shipped)
+            Explore(models, first, note, examples, shipped)
     return page
 
 

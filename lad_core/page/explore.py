@@ -30,13 +30,14 @@ ASKS_MODEL = {**QUICK, "concurrency_id": "model", "concurrency_limit": 1}
 class Explore:
     """The tab's events, each named for what the visitor does. Holds what all share, and nobody's state."""
 
-    def __init__(self, models: Models, first: Session, folder: Path, titles: Mapping[str, str]):
+    def __init__(self, models: Models, first: Session, note: str, folder: Path, titles: Mapping[str, str]):
         """``folder`` holds saved cases, ``titles`` names them by stem; ``first`` has been asked already."""
         self.models, self.folder, self.titles = models, folder, titles
         model = models.get(first.model)
         knobs = Knobs.of(model.settings, model.n_layers)
         shown = analysis.screen(models, first, knobs)
-        self.at = Layout(first, shown, self._message(first), knobs, model.n_layers, models.names, titles)
+        message = self._message(first, note, "status")
+        self.at = Layout(first, shown, message, knobs, model.n_layers, models.names, titles)
         self._connect()
 
     def _connect(self) -> None:
@@ -120,8 +121,8 @@ class Explore:
 
     def open_example(self, session: Session, query: str, *values: Any) -> dict:
         knobs, (stem,) = self._split(values)
-        opened = open_saved(self.folder, stem, session.model)
-        return self._show_new(self._ask_if_fast(opened), knobs)
+        opened, note = open_saved(self.folder, stem, session.model)
+        return self._show_new(self._ask_if_fast(opened), knobs, note, "status")
 
     def seat_upload(self, session: Session, query: str, *values: Any) -> dict:
         """Seat what was uploaded. Pictures alone are asked about on Run: the query may change first."""
@@ -130,7 +131,7 @@ class Explore:
         saved = read_upload(paths or (), query, session.identifiers)  # a cleared list is None
         seated = Session.of(saved.case, session.model, saved.identifiers)
         if saved.title:
-            return self._show_new(self._ask_if_fast(seated), knobs)
+            return self._show_new(self._ask_if_fast(seated), knobs, saved.note, "status")
         said = "Your pictures are seated. Write what to look for, then press Run."
         return self._show_new(seated, knobs, said, "info")
 
@@ -301,7 +302,7 @@ def set_order(session: Session, text: str) -> Session:
     return session.with_order(parse_order(text, session.case.n))
 
 
-def open_saved(folder: Path, stem: str, model: str) -> Session:
-    """A session around a saved case of a folder."""
+def open_saved(folder: Path, stem: str, model: str) -> tuple[Session, str]:
+    """A session around a saved case of a folder, and what its note says there is to see."""
     saved = load_case(folder / f"{stem}.json")
-    return Session.of(saved.case, model, saved.identifiers)
+    return Session.of(saved.case, model, saved.identifiers), saved.note

@@ -64,9 +64,9 @@ The correction, seat by seat. What the model said, minus what habit explains, le
 that is favoured anyway loses most.
 """,
     "layers": """
-Each row is one layer of the model. Framed rows are used for π: in the layer range, those with the largest
-S. The green diamond says how often that layer alone finds the right picture on calibration cases, so that
-you can see whether S chose well.
+Each row is one layer of the model. Framed rows are used for π: in the layer range, those with the largest S, or
+with the most hits where layers are ranked. The green diamond, hits, says how often that layer alone finds the
+right picture on calibration cases: so you can see whether S chose well.
 """,
 }
 

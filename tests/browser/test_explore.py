@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 VERDICT = re.compile(
     r"Looks at image (\w+) \(π = [\d.]+\) (and|but) says (\w+) \([\d.]+\)\. Debiased: (\w+)\."
     r"( Right answer: (\w+)\.)?"
@@ -208,16 +209,18 @@ def test_seats_named_by_letters(page):
     expect(page.get_by_role("button", name=re.compile("^Seat A, picture"))).to_be_visible()
 
 
-def test_every_shipped_example_opens(page):
+def test_every_shipped_example_opens_with_its_note(page):
     box = page.get_by_label("Example cases")
-    box.click()
-    titles = page.get_by_role("option").all_inner_texts()
-    assert len(titles) >= 6
-    for title in titles[1:]:
-        page.get_by_role("option", name=title.strip().removeprefix("✓").strip()).click()
-        expect(page.locator("#message")).to_contain_text("looked at")
-        verdict(page)
+    paths = sorted(EXAMPLES.glob("*.json"))
+    assert len(paths) >= 6
+    for path in (*paths[1:], paths[0]):
+        saved = json.loads(path.read_text(encoding="utf-8"))
         box.click()
+        page.get_by_role("option", name=saved["title"]).click()
+        expect(page.locator("#message")).to_contain_text(saved["note"])
+        expect(query_box(page)).to_have_value(saved["query"])
+        expect(page.locator(".seat")).to_have_count(len(saved["images"]))
+        assert verdict(page)[3] is not None or saved["target"] is None
 
 
 def test_a_word_that_the_model_does_not_know_is_named(page):
@@ -238,7 +241,7 @@ def test_uploaded_pictures_are_seated_and_run(page):
 
 
 def test_a_saved_case_is_uploaded_with_its_pictures(page):
-    saved = sorted((Path(__file__).parents[2] / "examples").glob("*.json"))[1]
+    saved = sorted(EXAMPLES.glob("*.json"))[1]
     content = json.loads(saved.read_text(encoding="utf-8"))
     pictures = {name: (saved.parent / name).read_bytes() for name in content["images"]}
     upload(page, {saved.name: saved.read_bytes(), **pictures})
